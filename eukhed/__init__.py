@@ -1,0 +1,1 @@
+"""Long-lived sessions that outlive the processes they are made of."""

@@ -1,0 +1,92 @@
+"""The user's config.toml: read, never written; a daemon starts whatever it says.
+
+Only what this version has a use for is here. A bad value is reported and its default is used.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from eukhed.timing import MINUTE
+
+MIB = 1024 * 1024
+
+
+class Config(NamedTuple):
+    """Settings after defaults, and what was wrong with the file, one line each."""
+
+    output_cap_bytes: int = 1024 * MIB
+    grace_ms: int = 10_000
+    lost_exit_ms: int = 5 * MINUTE
+    unsafe_filesystem: bool = False
+    problems: tuple[str, ...] = ()
+
+
+def parse(text: str, path: str) -> Config:
+    """The settings in a config file's text; what cannot be used is told in `problems`."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return Config(problems=(f"{path}: {error}",))
+    problems: list[str] = []
+    output = _section(table, "output", path, problems)
+    run = _section(table, "run", path, problems)
+    daemon = _section(table, "daemon", path, problems)
+    default = Config()
+    return Config(
+        _value(output, "output.cap", _size, default.output_cap_bytes, path, problems),
+        _value(run, "run.grace", duration_ms, default.grace_ms, path, problems),
+        _value(daemon, "daemon.lost_exit", duration_ms, default.lost_exit_ms, path, problems),
+        _value(daemon, "daemon.unsafe_filesystem", _truth, default.unsafe_filesystem, path, problems),
+        tuple(problems),
+    )
+
+
+def duration_ms(value: Any) -> int:
+    """`90s`, `5m`, `2h`, `3d`, `250ms`, or a number of seconds, in milliseconds; ValueError for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value * 1000
+    if isinstance(value, str):
+        for unit, factor in (("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)):
+            number = value.strip().removesuffix(unit).strip()
+            if value.strip().endswith(unit) and number.isdecimal():
+                return int(number) * factor
+    raise ValueError(f"{value!r} is no duration; write 90s, 5m, 2h or 3d")
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    if isinstance(value, str):
+        for unit, factor in (("GiB", 1024 * MIB), ("MiB", MIB), ("KiB", 1024)):
+            number = value.strip().removesuffix(unit).strip()
+            if value.strip().endswith(unit) and number.isdecimal() and int(number) > 0:
+                return int(number) * factor
+    raise ValueError(f"{value!r} is no size; write 64 MiB or 1 GiB")
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError(f"{value!r} is neither true nor false")
+
+
+def _section(table: Mapping[str, Any], name: str, path: str, problems: list[str]) -> Mapping[str, Any]:
+    section = table.get(name, {})
+    if isinstance(section, dict):
+        return section
+    problems.append(f"{path}: [{name}] is no table")
+    return {}
+
+
+def _value(
+    section: Mapping[str, Any], key: str, read: Any, default: Any, path: str, problems: list[str]
+) -> Any:
+    name = key.rpartition(".")[2]
+    if name not in section:
+        return default
+    try:
+        return read(section[name])
+    except ValueError as error:
+        problems.append(f"{path}: {key}: {error}")
+        return default

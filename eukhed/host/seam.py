@@ -1,0 +1,188 @@
+"""What the rest of the package sees of the machine, as protocols.
+
+The real ones stand beside this file; the fakes stand in tests/fakes, and one test drives each pair and
+demands that they agree (tests/host). Whoever needs the machine is given a `Host`; nobody makes one but
+the entry points.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from enum import Enum
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+from eukhed.timing import BootMs, MonotonicMs, WallMs
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """The one source of time and the one way to wait for it."""
+
+    def monotonic_ms(self) -> MonotonicMs: ...
+    def boot_ms(self) -> BootMs: ...
+    def wall_ms(self) -> WallMs: ...
+    async def sleep_ms(self, ms: int) -> None: ...
+
+    def fail_after(self, ms: int) -> AbstractContextManager[object]:
+        """Bound the body; TimeoutError when it takes longer."""
+        ...
+
+    def limit(self, ms: int) -> "AbstractContextManager[Limit]":
+        """Bound the body; it is left when it takes longer, and `cancelled_caught` says so."""
+        ...
+
+
+class Limit(Protocol):
+    """What `Clock.limit` gives (an anyio CancelScope)."""
+
+    @property
+    def cancelled_caught(self) -> bool: ...
+
+
+# files
+
+Kind = Literal["file", "directory", "link", "other"]
+
+
+class Entry(NamedTuple):
+    """One name in a directory."""
+
+    name: str
+    kind: Kind
+
+
+class Stat(NamedTuple):
+    """What is known of one name, links not followed."""
+
+    kind: Kind
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    device: int
+    inode: int
+    uid: int
+    mode: int  # permission bits
+
+
+class File(Protocol):
+    """An open regular file. All calls block; all raise OSError as the system does."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; fewer only at the end of the file."""
+        ...
+
+    def append(self, data: bytes) -> int:
+        """Write at the end; how many bytes were taken (it may be short)."""
+        ...
+
+    def write(self, offset: int, data: bytes) -> int:
+        """Write in place; how many bytes were taken (it may be short)."""
+        ...
+
+    def truncate(self, size: int) -> None: ...
+    def flush(self) -> None:
+        """Data and size are on the disk when this returns (fdatasync)."""
+        ...
+
+    def size(self) -> int: ...
+    def stat(self) -> Stat: ...
+    def lock(self, *, exclusive: bool) -> bool:
+        """Take the flock now, or say that another has it. Freed by close, or by the process's death."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    """A file system. Paths are absolute; the last component is never followed if it is a link."""
+
+    def open(self, path: str, *, write: bool = False, create: bool = False, exclusive: bool = False) -> File:
+        """Open a regular file; `create` makes it 0600 when absent, `exclusive` refuses one that exists."""
+        ...
+
+    def flush_directory(self, path: str) -> None: ...
+    def rename(self, old: str, new: str) -> None: ...
+    def rename_no_replace(self, old: str, new: str) -> None:
+        """FileExistsError when anything has the new name, even an empty directory (RENAME_NOREPLACE)."""
+        ...
+
+    def link(self, old: str, new: str) -> None: ...
+    def unlink(self, path: str) -> None: ...
+    def make_directory(self, path: str) -> None:
+        """One directory, 0700; FileExistsError when the name is taken."""
+        ...
+
+    def remove_directory(self, path: str) -> None: ...
+    def scan(self, path: str) -> list[Entry]: ...
+    def stat(self, path: str) -> Stat | None:
+        """None when there is no such name."""
+        ...
+
+    def filesystem(self, path: str) -> str:
+        """The type of the file system that holds the path: "ext4", "nfs", ..., or a hex number."""
+        ...
+
+    def real_path(self, path: str) -> str: ...
+
+
+# processes
+
+
+class Identity(NamedTuple):
+    """One process, never another: a recycled pid differs in `start`, a rebooted machine in `boot`.
+
+    In a record it is the list of its fields.
+    """
+
+    pid: int
+    start: int  # clock ticks since boot, field 22 of /proc/<pid>/stat
+    boot: str  # /proc/sys/kernel/random/boot_id
+    namespace: int  # inode of /proc/<pid>/ns/pid
+
+
+class Liveness(Enum):
+    """What can be said of an identity (rulings 32)."""
+
+    ALIVE = "alive"
+    DEAD = "dead"  # no such pid, another start time, a zombie, another boot
+    UNOBSERVABLE = "unobservable"  # another pid namespace, or a /proc that refuses
+
+
+class Processes(Protocol):
+    """Processes by identity. A signal goes only through a pidfd whose identity was checked after opening."""
+
+    def own(self) -> Identity: ...
+    def identify(self, pid: int) -> Identity | None:
+        """The identity of a pid that runs now; None when there is none."""
+        ...
+
+    def liveness(self, identity: Identity) -> Liveness: ...
+    def signal(self, identity: Identity, number: int) -> bool:
+        """Send a signal to exactly this process; False when it is gone or cannot be told apart."""
+        ...
+
+    async def gone(self, identity: Identity) -> None:
+        """Return when the process is dead (pidfd; at once when it is dead already)."""
+        ...
+
+
+class Host(NamedTuple):
+    """All of the machine that a room is given."""
+
+    clock: Clock
+    files: Files
+    processes: Processes
+    off_loop: "OffLoop"
+
+
+class OffLoop(Protocol):
+    """Do a blocking call beside the event loop; a simulated world does it inline, on cue."""
+
+    async def __call__(self, call: Callable[[], T]) -> T: ...
+
+
+class DescriptorMessage(NamedTuple):
+    """One message of a SEQPACKET socket: some bytes and the descriptors that came with them."""
+
+    data: bytes
+    descriptors: Sequence[int]
