@@ -4,7 +4,6 @@ The digest is taken once, when a daemon starts (by its launcher's helper for the
 on disk; a worker inherits the supervisor's, so a file that is replaced later changes nobody's build.
 """
 
-import hashlib
 import os
 from typing import Final
 
@@ -23,6 +22,8 @@ def digest(directory: str | None = None) -> str:
 
     Each file counts as `<len(path)>:<path>\n<len(data)>:<data>\n`, in the order of the paths.
     """
+    import hashlib  # noqa: PLC0415 - only who takes the digest pays for OpenSSL; the constants are on the light path
+
     root = directory or package_directory()
     found: list[str] = []
     for folder, folders, files in os.walk(root):
