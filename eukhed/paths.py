@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 if sys.version_info >= (3, 12):
-    from _sha2 import sha256
+    from _sha2 import sha256  # type: ignore[import-not-found]  # typeshed has no such module
 else:  # hashlib would load OpenSSL for it: 2.6 ms and three modules of the light path
-    from _sha256 import sha256  # type: ignore[import-not-found] - typeshed knows only the later name
+    from _sha256 import sha256  # type: ignore[import-not-found]  # typeshed has no such module
 
 KEY_DIGITS: Final = 12
 SOCKET_PATH_MAX: Final = 107  # sun_path less its NUL, on Linux
