@@ -57,6 +57,15 @@ class Backoff:
 
 
 @dataclass(frozen=True, slots=True)
+class CronRules:
+    """What the cron laws are given: how far a failing job is delayed, and when it is stopped."""
+
+    pauses_ms: tuple[int, ...]  # after the first, second, ... failure in a row; the last one repeats
+    stop_after: int  # this many failures in a row pause the job (FAILURE_STOP_AFTER)
+    interval_min_ms: int  # no job may ask for less
+
+
+@dataclass(frozen=True, slots=True)
 class Scale:
     """How EUKHED_TIMING_SCALE bends a duration."""
 
@@ -219,6 +228,19 @@ class Timing:
     def passivation_ms(self) -> int:
         """An idle worker without client or job due closes after this."""
         return self._rule(30 * MINUTE)
+
+    # scheduled jobs
+
+    @property
+    def cron(self) -> CronRules:
+        """Pauses of 2, 4, 8, 16, 32, 60, 60 minutes: the eighth failure comes about three hours after the first."""
+        pauses_ms = tuple(self._rule(minutes * MINUTE) for minutes in (2, 4, 8, 16, 32, 60, 60))
+        return CronRules(pauses_ms, len(pauses_ms) + 1, self._rule(10 * SECOND))
+
+    @property
+    def cron_retry(self) -> Backoff:
+        """From one try to the next when the jobs file could not be written (a lock, a full disk)."""
+        return Backoff(self._rule(SECOND), self._rule(MINUTE))
 
     # housekeeping
 
