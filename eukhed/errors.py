@@ -194,6 +194,12 @@ class WrongPlace(Broken):
     code = "wrong_place"
 
 
+class WatchLimit(Broken):
+    """The user's inotify instances or watches are used up."""
+
+    code = "watch_limit"
+
+
 class BadFrame(Broken):
     """Bytes that are no frame or no known message; the connection ends, others go on."""
 

@@ -20,6 +20,12 @@ SECOND: Final = 1000
 MINUTE: Final = 60 * SECOND
 DAY: Final = 24 * 60 * MINUTE
 
+# How long to leave the machine alone when it cannot do a thing now. Not rules, so not scaled.
+EXIT_POLL_MS: Final = 30 * SECOND  # from one look at a process that no pidfd can be had for to the next
+ACCEPT_PAUSE_MS: Final = 100  # after an accept that found no descriptor left
+CONNECT_PAUSE_MIN_MS: Final = 1  # while a listener's backlog is full; doubling
+CONNECT_PAUSE_MAX_MS: Final = 50
+
 
 @dataclass(frozen=True, slots=True)
 class RestartBudget:

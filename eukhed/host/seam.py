@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
+from eukhed.errors import WatchLimit
 from eukhed.timing import BootMs, MonotonicMs, WallMs
 
 T = TypeVar("T")
@@ -22,6 +23,9 @@ class Clock(Protocol):
     def boot_ms(self) -> BootMs: ...
     def wall_ms(self) -> WallMs: ...
     async def sleep_ms(self, ms: int) -> None: ...
+    async def wait_until_wall(self, wall_ms: WallMs) -> bool:
+        """Wait for this wall time, through suspend; False when the clock was set before it came: look again."""
+        ...
 
     def fail_after(self, ms: int) -> AbstractContextManager[object]:
         """Bound the body; TimeoutError when it takes longer."""
@@ -166,6 +170,40 @@ class Processes(Protocol):
         ...
 
 
+# watching
+
+
+class Watcher(Protocol):
+    """Told of changes to files and directories (one inotify instance)."""
+
+    def add(self, path: str) -> None:
+        """Watch a file's content, or a directory's names. WatchLimit; OSError when there is no such path."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Watch it no longer; a path that is not watched any more is no fault."""
+        ...
+
+    async def changed(self) -> frozenset[str]:
+        """Wait; which of the added paths changed since the last answer (all of them when some were lost)."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Watching(Protocol):
+    """Opens watchers. WatchLimit (errors.py) when the user has no instance left: then look now and then."""
+
+    def open(self) -> Watcher: ...
+
+
+class WithoutWatching:
+    """A machine that watches nothing: whoever asks falls back to looking."""
+
+    def open(self) -> Watcher:
+        raise WatchLimit("nothing watches files here")
+
+
 class Host(NamedTuple):
     """All of the machine that a room is given."""
 
@@ -173,6 +211,7 @@ class Host(NamedTuple):
     files: Files
     processes: Processes
     off_loop: "OffLoop"
+    watching: Watching = WithoutWatching()
 
 
 class OffLoop(Protocol):
