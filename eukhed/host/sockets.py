@@ -97,6 +97,11 @@ def peer_of(sock: socket.socket) -> Credentials:
     return Credentials(*_UCRED.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)))
 
 
+def is_ours(peer: Credentials) -> bool:
+    """Whether a peer is of the user that this process runs as."""
+    return peer.uid == os.getuid()
+
+
 def raise_descriptor_limit() -> int:
     """Raise this process's soft limit of descriptors to the hard one; the limit that holds now."""
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

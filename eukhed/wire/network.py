@@ -36,14 +36,26 @@ class Channel(Protocol):
         """The next item. ConnectionLost at the end, BadFrame from a peer that does not speak frames."""
         ...
 
-    def close(self) -> None: ...
-    async def wait_closed(self) -> None: ...
+    def close(self) -> None:
+        """Send what is queued, then end; later sends fail. A peer that does not read holds it up."""
+        ...
+
+    def abort(self) -> None:
+        """End now; what is queued is lost."""
+        ...
+
+    async def wait_closed(self) -> None:
+        """Return when the connection is over (noticed only while what came before is taken)."""
+        ...
 
 
 class Listener(Protocol):
     """Accepts peers of our own uid only; others are closed before a byte is read."""
 
-    async def accept(self) -> Channel: ...
+    async def accept(self) -> Channel:
+        """The next peer. ConnectionLost once the listener is closed."""
+        ...
+
     def close(self) -> None:
         """Stop listening and unlink the socket, if the name still holds the inode that was bound."""
         ...
@@ -67,7 +79,13 @@ class DescriptorListener(Protocol):
 class Network(Protocol):
     """Sockets by path."""
 
-    async def listen(self, path: str) -> Listener: ...
+    async def listen(self, path: str) -> Listener:
+        """Listen at a path that is the caller's by the lock it holds: a dead listener's socket is replaced.
+
+        WrongPlace when the path is too long, not to be had, or something listens there.
+        """
+        ...
+
     async def connect(self, path: str) -> Channel:
         """ConnectionLost when nothing listens there; Permission when the listener is another user's."""
         ...
