@@ -59,6 +59,12 @@ class UnknownSession(Refused):
     exit = EXIT_NO_SUCH_THING
 
 
+class UnknownWorker(Refused):
+    """The supervisor has no record of this worker: final for the worker, which leaves."""
+
+    code = "unknown_worker"
+
+
 class NotFound(Refused):
     """No such run, job, bundle or record; or a name that several have."""
 
@@ -126,6 +132,13 @@ class Busy(Refused):
     exit = EXIT_BUSY
 
 
+class Locked(Refused):
+    """Another process held the lock of `file` for longer than the bound; nothing was written."""
+
+    code = "locked"
+    exit = EXIT_BUSY
+
+
 class ShuttingDown(Refused):
     """Provably not taken: send it again to the next daemon."""
 
@@ -176,6 +189,12 @@ class NewerFormat(Broken):
 
 class DiskFull(Broken):
     code = "disk_full"
+
+
+class FileTrouble(Broken):
+    """The system refused to read or write `file`; `reason` is its name for why."""
+
+    code = "file_trouble"
 
 
 class Poisoned(Broken):

@@ -25,7 +25,10 @@ MAY_IMPORT = {
     "eukhed.timing",
     "eukhed.errors",
     "eukhed.build",
+    "eukhed.host.seam",  # its vocabulary: identities, facts about files
+    "eukhed.cron.jobs",
     "eukhed.storage.records",
+    "eukhed.tree.records",
     "eukhed.wire.messages",
 }  # and pure vocabulary of the law's own room
 
