@@ -1,0 +1,138 @@
+"""All entries of a storage without their data, in columns: 48 bytes each instead of an object and a dict slot.
+
+A mapping from id to Entry; the Entry is made when it is asked for. `offset` says where in main.jsonl the
+line with the whole entry begins.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+import msgspec
+
+from eukhed.storage.records import Entry
+
+_NONE = 0  # ids begin at 1
+
+
+class Columns(msgspec.Struct, gc=False):
+    """The columns as bytes (unsigned 64-bit, in this machine's order), for a checkpoint."""
+
+    ids: bytes
+    conversations: bytes
+    heads: bytes
+    tasks: bytes
+    kinds: bytes
+    offsets: bytes
+    kind_names: list[str]
+
+
+class Entries(Mapping[int, Entry]):
+    """Sorted by id. Grows only."""
+
+    __slots__ = (
+        "_conversations",
+        "_heads",
+        "_ids",
+        "_kind_names",
+        "_kind_of",
+        "_kinds",
+        "_offsets",
+        "_tasks",
+    )
+
+    def __init__(self, columns: Columns | None = None) -> None:
+        """Empty, or as a checkpoint kept them."""
+        held = columns or Columns(b"", b"", b"", b"", b"", b"", [])
+        self._ids = array("Q", held.ids)
+        self._conversations = array("Q", held.conversations)
+        self._heads = array("Q", held.heads)
+        self._tasks = array("Q", held.tasks)
+        self._kinds = array("I", held.kinds)
+        self._offsets = array("Q", held.offsets)
+        self._kind_names = held.kind_names
+        self._kind_of = {name: number for number, name in enumerate(held.kind_names)}
+
+    def add(
+        self, entry_id: int, conversation: int, kind: str, head: int | None, task: int | None, offset: int
+    ) -> None:
+        """Put one more entry in its place; nearly always that is the end."""
+        number = self._kind_of.get(kind)
+        if number is None:
+            number = self._kind_of[kind] = len(self._kind_names)
+            self._kind_names.append(kind)
+        ids = self._ids
+        if not ids or entry_id > ids[-1]:
+            ids.append(entry_id)
+            self._conversations.append(conversation)
+            self._heads.append(head or _NONE)
+            self._tasks.append(task or _NONE)
+            self._kinds.append(number)
+            self._offsets.append(offset)
+            return
+        at = bisect_left(ids, entry_id)
+        ids.insert(at, entry_id)
+        self._conversations.insert(at, conversation)
+        self._heads.insert(at, head or _NONE)
+        self._tasks.insert(at, task or _NONE)
+        self._kinds.insert(at, number)
+        self._offsets.insert(at, offset)
+
+    def columns(self) -> Columns:
+        """What a checkpoint keeps."""
+        return Columns(
+            self._ids.tobytes(),
+            self._conversations.tobytes(),
+            self._heads.tobytes(),
+            self._tasks.tobytes(),
+            self._kinds.tobytes(),
+            self._offsets.tobytes(),
+            list(self._kind_names),
+        )
+
+    def _row(self, entry_id: int) -> int:
+        at = bisect_left(self._ids, entry_id) if entry_id > 0 else len(self._ids)
+        if at == len(self._ids) or self._ids[at] != entry_id:
+            raise KeyError(entry_id)
+        return at
+
+    def _entry(self, at: int) -> Entry:
+        return Entry(
+            id=self._ids[at],
+            conversation_id=self._conversations[at],
+            kind=self._kind_names[self._kinds[at]],
+            head=self._heads[at] or None,
+            by_task_id=self._tasks[at] or None,
+        )
+
+    def offset(self, entry_id: int) -> int:
+        """Where its line begins in main.jsonl. KeyError."""
+        return self._offsets[self._row(entry_id)]
+
+    def after(self, entry_id: int) -> Iterator[Entry]:
+        """The entries with a larger id, in order."""
+        return (self._entry(at) for at in range(bisect_left(self._ids, entry_id + 1), len(self._ids)))
+
+    @property
+    def last(self) -> int:
+        """The largest id, 0 when there is none."""
+        return self._ids[-1] if self._ids else 0
+
+    def __getitem__(self, entry_id: int) -> Entry:
+        return self._entry(self._row(entry_id))
+
+    def __contains__(self, entry_id: object) -> bool:
+        if not isinstance(entry_id, int) or entry_id <= 0:
+            return False
+        at = bisect_left(self._ids, entry_id)
+        return at < len(self._ids) and self._ids[at] == entry_id
+
+    def __iter__(self) -> Iterator[int]:
+        return islice(self._ids, None)
+
+    def __reversed__(self) -> Iterator[int]:
+        return reversed(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)

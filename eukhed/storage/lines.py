@@ -1,0 +1,51 @@
+"""Whole lines of a file, in portions, with where each begins."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from eukhed.host.seam import File
+from eukhed.storage.codec import SUSPECT
+
+PORTION_BYTES = 1 << 20
+
+
+class Portion(NamedTuple):
+    """Some whole lines, without their newlines, one after another in the file."""
+
+    lines: list[bytes]
+    start: int  # offset of the first one
+    suspect: bool  # one of them may need the slow look of codec.strict
+    text: bool  # all of it is UTF-8
+
+
+def portions(file: File, start: int, size: int) -> Iterator[Portion]:
+    """The whole lines between `start`, where a line begins, and `size`. What is after the last newline is left out."""
+    rest = b""
+    at = start  # where `rest` begins
+    read = start
+    while read < size:
+        data = file.read(read, min(PORTION_BYTES, size - read))
+        if not data:
+            return  # the file was cut while it was read; a reader beside a writer looks again
+        read += len(data)
+        if rest:
+            data = rest + data
+        end = data.rfind(b"\n") + 1
+        if end == 0:
+            rest = data
+            continue
+        whole, rest = data[:end], data[end:]
+        lines = whole.split(b"\n")
+        lines.pop()
+        yield Portion(lines, at, SUSPECT.search(whole) is not None, _is_text(whole))
+        at += end
+
+
+def _is_text(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,225 @@
+"""
+The commit log: the steps of a commit and their order, and what a failure does.
+
+Law: shared/laws/log.md. Caller: log.py, which does the steps. Pure: facts in, steps out.
+
+A commit is a walk: `decide(state, event)` answers each event with the next step. Its group is one or more
+batches; all their sidecar records go out first, then all their markers in one append, then the
+acknowledgement, so the markers are the commit point of them all.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+MAIN: Final = "main.jsonl"
+
+# steps
+
+
+@dataclass(frozen=True, slots=True)
+class AppendRecords:
+    """All of the group's records for this sidecar, in one append; the file is made when it is absent."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlushFile:
+    """A sidecar, or another file that a batch names."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlushDirectory:
+    """The storage's own directory: the names in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppendMarkers:
+    """All of the group's lines of main.jsonl, in one append."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlushMain:
+    """main.jsonl: after this the commits are durable."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutBack:
+    """Truncate to what was acknowledged; a file that is not there is as good as cut."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """Tell each batch of the group that it is committed. The group is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveBack:
+    """Tell each batch of the group that it failed and that nothing of it is left. The group is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """Nothing more is acknowledged or read by this process. The group is over, its outcome unknown."""
+
+
+Step = (
+    AppendRecords
+    | FlushFile
+    | FlushDirectory
+    | AppendMarkers
+    | FlushMain
+    | CutBack
+    | Acknowledge
+    | GiveBack
+    | Poison
+)
+_LAST: Final = (
+    Acknowledge,
+    GiveBack,
+    Poison,
+)  # the verdict on a group; the shell has nothing to report of them
+
+# events
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """A sidecar that the group appends to, and its size before."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A group waits to be committed."""
+
+    marker_bytes: int
+    sidecars: tuple[Sidecar, ...] = ()
+    files: tuple[str, ...] = ()  # other files that its batches name
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The step that was asked for is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The step that was asked for failed, whatever the errno."""
+
+
+Event = Begin | Done | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The event cannot be, as things stand; the state is kept."""
+
+    reason: str
+
+
+# the walk
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where the walk is. `todo` begins with the step that was asked for last."""
+
+    fsync: bool
+    end: int  # of main.jsonl: what is acknowledged
+    durable: frozenset[str] = frozenset()  # names whose entry in the directory is known to be on the disk
+    group: Begin | None = None
+    todo: tuple[Step, ...] = ()
+    poisoned: bool = False
+
+
+def decide(state: State, event: Event) -> tuple[State, Step | Refused]:
+    """Take one event in, say what is next."""
+    if state.poisoned:
+        return state, Refused("poisoned")
+    if isinstance(event, Begin):
+        if state.group is not None:
+            return state, Refused("a group is in progress")
+        if fault := _fault(event):
+            return state, Refused(fault)
+        return _next(replace(state, group=event, todo=tuple(_plan(state, event))))
+    if state.group is None:
+        return state, Refused("no step was asked for")
+    if isinstance(event, Failed):
+        return _failed(state)
+    return _next(_done(state))
+
+
+def _fault(group: Begin) -> str | None:
+    names = [sidecar.name for sidecar in group.sidecars] + list(group.files)
+    if group.marker_bytes <= 0:
+        return "a group has a marker"
+    if len(set(names)) < len(names) or MAIN in names:
+        return "a group names each file once"
+    if any(sidecar.size < 0 for sidecar in group.sidecars):
+        return "no file is shorter than nothing"
+    return None
+
+
+def _plan(state: State, group: Begin) -> Iterator[Step]:
+    """Everything that a marker relies on is durable before the marker is written."""
+    touched = [sidecar.name for sidecar in group.sidecars]
+    yield from map(AppendRecords, touched)
+    if state.fsync:
+        yield from map(FlushFile, (*touched, *group.files))
+        if not state.durable.issuperset((*touched, *group.files)):
+            yield FlushDirectory()
+    yield AppendMarkers()
+    if state.fsync:
+        yield FlushMain()
+        if MAIN not in state.durable:
+            yield FlushDirectory()
+    yield Acknowledge()
+
+
+def _done(state: State) -> State:
+    """Note what the finished step has made sure."""
+    assert state.group is not None
+    step, rest = state.todo[0], state.todo[1:]
+    if isinstance(step, FlushDirectory):
+        relied_on = {sidecar.name for sidecar in state.group.sidecars} | set(state.group.files)
+        if AppendMarkers() not in rest:
+            relied_on.add(MAIN)
+        return replace(state, todo=rest, durable=state.durable | relied_on)
+    return replace(state, todo=rest)
+
+
+def _failed(state: State) -> tuple[State, Step]:
+    """A failed append is undone; a failed flush cannot be, whatever a second one would say."""
+    if isinstance(state.todo[0], AppendRecords | AppendMarkers):
+        return _next(replace(state, todo=(*_undo(state), GiveBack())))
+    return _next(replace(state, todo=(Poison(),)))
+
+
+def _undo(state: State) -> Iterator[CutBack]:
+    """Cut back every file whose append was begun, main first: no marker outlives its records."""
+    assert state.group is not None
+    if isinstance(state.todo[0], AppendMarkers):
+        yield CutBack(MAIN, state.end)
+    waiting = {step.name for step in state.todo[1:] if isinstance(step, AppendRecords)}
+    for sidecar in state.group.sidecars:
+        if sidecar.name not in waiting:
+            yield CutBack(sidecar.name, sidecar.size)
+
+
+def _next(state: State) -> tuple[State, Step]:
+    step = state.todo[0]
+    if not isinstance(step, _LAST):
+        return state, step
+    assert state.group is not None
+    grown = state.group.marker_bytes if isinstance(step, Acknowledge) else 0
+    over = replace(state, group=None, todo=(), end=state.end + grown, poisoned=isinstance(step, Poison))
+    return over, step
