@@ -7,11 +7,13 @@ import errno
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import closing
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from eukhed.errors import Exists, Invalid
 from eukhed.host.seam import File, Files
+from eukhed.storage.batch import Batch
 from eukhed.storage.staging_law import (
     TOKEN_DIGITS,
     Minted,
@@ -23,6 +25,7 @@ from eukhed.storage.staging_law import (
     plan_after,
     settle,
 )
+from eukhed.storage.storage import Storage
 
 CLEARING: Final = (Step.REMOVE, Step.UNLOCK)
 
@@ -118,6 +121,30 @@ class Staging:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+
+def create_session(files: Files, directory: str, session: str, first: Batch, token: str | None = None) -> str:
+    """Make a session whose first commit is this batch, whole or not at all; the path of its storage.
+
+    Args:
+        files: the file system.
+        directory: the sessions directory, which exists.
+        session: its id, and so its directory's name.
+        first: the root conversation and the session's document (batch.session_batch), and what else there is.
+        token: 32 hex digits that tell this build apart; drawn when None.
+
+    Raises:
+        Invalid: no session may have this id.
+        Exists: something has this name.
+        Rejected: the batch breaks a rule.
+        OSError, Broken: as the system says.
+    """
+    place = os.path.join(directory, session)
+    with Staging(files, place, "new", token) as staging:
+        with closing(Storage.open(files, staging.path)) as storage:
+            storage.commit(first)
+        staging.publish()
+    return place
 
 
 def rename_to_free(files: Files, old: str, new: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eukhed.host.clock import SystemClock
-from eukhed.host.files import SystemFiles
+from eukhed.host.files import SystemFile, SystemFiles
 from eukhed.host.seam import Stat
 from eukhed.storage.staging import Staging, delete_storage
 from eukhed.storage.sweep import Swept, sweep
@@ -202,9 +202,11 @@ def test_a_young_lock_is_not_even_tried(places: tuple[Path, Path]) -> None:
     class Watching(AgedFiles):
         opened = 0
 
-        def open(self, path: str, **how: bool) -> object:  # type: ignore[override]  # a count before the call
+        def open(
+            self, path: str, *, write: bool = False, create: bool = False, exclusive: bool = False
+        ) -> SystemFile:
             self.opened += 1
-            return super().open(path, **how)
+            return super().open(path, write=write, create=create, exclusive=exclusive)
 
     leftover(places[0])
     files = Watching(NOW_MS * 1_000_000)
