@@ -4,7 +4,7 @@ Only what this version has a use for is here. A bad value is reported and its de
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from eukhed.timing import MINUTE
@@ -19,6 +19,9 @@ class Config(NamedTuple):
     grace_ms: int = 10_000
     lost_exit_ms: int = 5 * MINUTE
     unsafe_filesystem: bool = False
+    tty: str = "auto"
+    on_signal: str = "ask"
+    detach_key: str = "ctrl-\\"
     problems: tuple[str, ...] = ()
 
 
@@ -38,6 +41,9 @@ def parse(text: str, path: str) -> Config:
         _value(run, "run.grace", duration_ms, default.grace_ms, path, problems),
         _value(daemon, "daemon.lost_exit", duration_ms, default.lost_exit_ms, path, problems),
         _value(daemon, "daemon.unsafe_filesystem", _truth, default.unsafe_filesystem, path, problems),
+        _value(run, "run.tty", _one_of("auto", "always", "never"), default.tty, path, problems),
+        _value(run, "run.on_signal", _one_of("ask", "detach", "stop"), default.on_signal, path, problems),
+        _value(run, "run.detach_key", _key, default.detach_key, path, problems),
         tuple(problems),
     )
 
@@ -69,6 +75,24 @@ def _truth(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     raise ValueError(f"{value!r} is neither true nor false")
+
+
+def _one_of(*words: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if isinstance(value, str) and value in words:
+            return value
+        raise ValueError(f"{value!r} is none of {', '.join(words)}")
+
+    return read
+
+
+def _key(value: Any) -> str:
+    if value == "none":
+        return "none"
+    name = value.lower() if isinstance(value, str) else ""
+    if name.startswith("ctrl-") and len(name) == 6 and name[5] in "abcdefghijklmnopqrstuvwxyz[\\]^_":
+        return name
+    raise ValueError(f"{value!r} is no key; write ctrl-\\ or none")
 
 
 def _section(table: Mapping[str, Any], name: str, path: str, problems: list[str]) -> Mapping[str, Any]:

@@ -1,0 +1,146 @@
+"""The one table of commands: help, completion, docs/commands.md and the dispatch are made from it.
+
+It holds exactly what exists. Naming a command here is all that the rest needs: its module is imported
+only when it is the one that was asked for, and builds its own small parser (`options(parser)`), and runs
+(`run(context, options) -> exit status`).
+"""
+
+from typing import Final, Literal, NamedTuple
+
+Effect = Literal["reads", "changes", "destroys"]
+
+GROUPS: Final = {
+    "run": "Run and look",
+    "sessions": "Sessions",
+    "daemon": "The daemon",
+    "about": "About eukhed",
+}
+
+
+class Command(NamedTuple):
+    """One command of the table."""
+
+    name: str
+    group: str
+    effect: Effect
+    starts: bool  # it may start a daemon
+    says: str  # one line
+    module: str  # in eukhed.cli
+    examples: tuple[str, ...]  # complete command lines, the likeliest first
+    aliases: tuple[str, ...] = ()
+    daemon: bool = True  # it needs one that runs (or starts it)
+
+
+COMMANDS: Final = (
+    Command(
+        "run", "run", "changes", True, "run a command that outlives this terminal, and show its output", "run",
+        (
+            "eukhed run -- make test",
+            "eukhed run -d -- ./train.sh          prints the run's address, and leaves",
+            "eukhed run --session api -- claude   in the session api, on a terminal of its own",
+            "tar c . | eukhed run -- ssh box tar x",
+        ),
+    ),
+    Command(
+        "attach", "run", "changes", True, "come back to a run: its last lines, then live", "attach",
+        (
+            "eukhed attach                        the last run of this directory's session",
+            "eukhed attach shop/14",
+            "eukhed attach -r shop                look only; nothing typed is sent",
+        ),
+        aliases=("a",),
+    ),
+    Command(
+        "runs", "run", "reads", False, "list runs, newest first", "runs",
+        ("eukhed runs", "eukhed runs shop --state failed", "eukhed runs --all --json"), daemon=False,
+    ),
+    Command(
+        "wait", "run", "reads", False, "wait for runs to end, and exit as they did", "wait",
+        ("eukhed wait shop/14", "eukhed wait --any shop/14 api/31", "eukhed wait --session shop --timeout 5m"),
+    ),
+    Command(
+        "send", "run", "changes", False, "send bytes to the input of a run that has a terminal", "send",
+        ("echo yes | eukhed send shop/14 --stdin", "eukhed send shop/14 --stdin answers.txt --eof"),
+    ),
+    Command(
+        "stop", "run", "destroys", False, "stop a run with everything that it started, or close a session", "stop",
+        ("eukhed stop shop/14", "eukhed stop -s INT shop/14", "eukhed stop shop --force --yes"),
+    ),
+    Command(
+        "kill", "run", "destroys", False, "stop a run at once: `stop -s KILL`", "stop", ("eukhed kill shop/14",),
+    ),
+    Command(
+        "detach", "run", "changes", False, "detach the clients that are attached; the runs go on", "detach",
+        ("eukhed detach", "eukhed detach shop/14"),
+    ),
+    Command(
+        "log", "run", "reads", False, "print what runs wrote, from the disk", "log",
+        ("eukhed log shop/14", "eukhed log shop --follow", "eukhed log shop/14 --raw > out.txt"),
+        aliases=("logs",), daemon=False,
+    ),
+    Command(
+        "show", "run", "reads", False, "show one run in full", "show",
+        ("eukhed show shop/14", "eukhed show shop/14 --env"), daemon=False,
+    ),
+    Command(
+        "sessions", "sessions", "reads", False, "list sessions", "sessions",
+        ("eukhed sessions", "eukhed sessions --all --json"), aliases=("ls",), daemon=False,
+    ),
+    Command(
+        "new", "sessions", "changes", True, "make a session for a directory", "new",
+        ("eukhed new", "eukhed new api --cwd ~/src/api"),
+    ),
+    Command(
+        "reopen", "sessions", "changes", True, "start a session over that was given up", "reopen", ("eukhed reopen etl",),
+    ),
+    Command(
+        "start", "daemon", "changes", True, "start the daemon, or say that it runs", "start",
+        ("eukhed start",),
+    ),
+    Command(
+        "supervise", "daemon", "changes", True, "run the daemon in the foreground, as a service manager does", "supervise",
+        ("eukhed supervise",), daemon=False,
+    ),
+    Command(
+        "shutdown", "daemon", "destroys", False, "stop the daemon", "shutdown",
+        ("eukhed shutdown --if-idle           for scripts: exits 3 and changes nothing while there is work",
+         "eukhed shutdown", "eukhed shutdown --force --yes"), daemon=False,
+    ),
+    Command(
+        "status", "daemon", "reads", False, "what the daemon does, in a few lines", "status",
+        ("eukhed status", "eukhed status --json"),
+    ),
+    Command(
+        "ps", "daemon", "reads", False, "list worker processes", "ps",
+        ("eukhed ps", "eukhed ps --json"),
+    ),
+    Command(
+        "config", "about", "reads", False, "show settings, and where each comes from", "config",
+        ("eukhed config", "eukhed config get output.cap", "eukhed config check"), daemon=False,
+    ),
+    Command(
+        "completion", "about", "reads", False, "print the completion script of a shell", "completion",
+        ("eukhed completion bash > ~/.local/share/bash-completion/completions/eukhed",
+         "eukhed completion fish > ~/.config/fish/completions/eukhed.fish"), daemon=False,
+    ),
+    Command(
+        "laws", "about", "reads", False, "list the rules that hold for every input, and what checks each", "laws",
+        ("eukhed laws", "eukhed laws --json"), daemon=False,
+    ),
+    Command(
+        "demo", "about", "changes", False, "kill everything in turn and show that a run goes on", "demo",
+        ("eukhed demo", "eukhed demo --svg demo.svg"), daemon=False,
+    ),
+    Command(
+        "help", "about", "reads", False, "show help on a command or a topic", "helping",
+        ("eukhed help run", "eukhed help exit-status"), daemon=False,
+    ),
+)  # fmt: skip
+
+
+def find(word: str) -> Command | None:
+    """Return the command of this name or alias."""
+    for command in COMMANDS:
+        if word == command.name or word in command.aliases:
+            return command
+    return None

@@ -1,0 +1,320 @@
+"""The client: requests with ids, their answers, and the events that come between.
+
+`request` blocks until the answer is there, across the loss of a daemon where retry_law allows. A view
+that must stay alive meanwhile uses the parts: `ask`, `pump`, `answer_to`, `lost`, `recover_step`.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from eukhed.build import VERSION
+from eukhed.client.connection import HELLO_WAIT_MS, Connection, daemon_runs
+from eukhed.errors import (
+    ConnectionLost,
+    EukhedError,
+    NoDaemon,
+    OurFault,
+    SessionRecovering,
+    ShuttingDown,
+    from_wire,
+)
+from eukhed.paths import Places, places
+from eukhed.wire import codec
+
+if TYPE_CHECKING:
+    from eukhed.client.launch import Launched
+    from eukhed.client.recovery import Recovery
+
+STARTING_MS: Final = 10_000  # a daemon that holds its lock listens by then, or is stuck
+TRIES_MAX: Final = 5  # of one request: a daemon that dies of it is not fed it for ever
+
+
+class Client:
+    """A connection to one daemon, remade when it is lost. Not for two threads at once."""
+
+    def __init__(
+        self, at: Places, *, start: bool = False, interactive: bool = False, relaunch: bool = True
+    ) -> None:
+        """Connect.
+
+        Args:
+            at: whose daemon.
+            start: start one when none runs; else NoDaemon.
+            interactive: a person waits at a terminal, so an older daemon that is idle may be replaced.
+            relaunch: bring a lost daemon back; else ConnectionLost is raised at once.
+        """
+        self.places = at
+        self.events: deque[dict[str, Any]] = deque()  # {type, session?, sequence?, body} with the body opened
+        self.launched: Launched | None = None  # what the launcher said, if this client started one
+        self.closing: str | None = None
+        self.repeated = False  # whether the last request had to be sent more than once
+        self._start, self._interactive, self._relaunch = start, interactive, relaunch
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._parts: dict[int, list[Any]] = {}
+        self._last_id = 0
+        self._recovery: Recovery | None = None
+        self._connection = self._opened()
+
+    # the connection
+
+    @property
+    def hello(self) -> Mapping[str, Any]:
+        return self._connection.hello
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._connection.unsent_bytes
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection, or one is sought since `lost`."""
+        return self._recovery is None
+
+    def fileno(self) -> int:
+        return self._connection.fileno()
+
+    def flush(self) -> bool:
+        """Send what the kernel takes now; whether all is out."""
+        return self._connection.flush()
+
+    def close(self) -> None:
+        """End the connection; the daemon and its runs go on."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _opened(self) -> Connection:
+        if not daemon_runs(self.places):
+            if not self._start:
+                raise NoDaemon("no daemon is running", next=[["eukhed", "start"]])
+            self._launch()
+        connection = _patiently(self.places)
+        if self._start and self._interactive and connection.hello.get("version") != VERSION:
+            connection.close()  # the launcher ranks the two: it replaces a lower one that is idle, or leaves it
+            self._launch()
+            connection = _patiently(self.places)
+        return connection
+
+    def _launch(self) -> None:
+        from eukhed.client.launch import launch  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+
+        self.launched = launch(self.places, interactive=self._interactive)
+
+    # requests
+
+    def request(
+        self,
+        kind: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        session: str | None = None,
+        command_id: str | None = None,
+        looks: bool = False,
+        descriptors: Sequence[int] = (),
+        wait_ms: int | None = None,
+    ) -> Any:
+        """Ask, and return the answer's body.
+
+        Args:
+            kind: the type of the command.
+            body: its arguments.
+            session: the id of the session that it is for; else it is the supervisor's own.
+            command_id: by which a daemon knows a repeat.
+            looks: it changes nothing, so it may be asked twice.
+            descriptors: handed over with it (it needs a command id).
+            wait_ms: ConnectionLost when no answer came in this time; None waits as long as the daemon lives.
+
+        Raises:
+            EukhedError: the one that the daemon answered.
+            ConnectionLost: no answer, and it may not be sent again, or no daemon comes back.
+        """
+        for tries in range(TRIES_MAX):
+            self.repeated = tries > 0
+            begin = self._connection.queued
+            try:
+                if descriptors:
+                    self._hand_over(command_id, descriptors)
+                asked = self.ask(kind, body, session=session, command_id=command_id)
+                return self.answer_to(asked, wait_ms)
+            except ShuttingDown:
+                if not self._start:
+                    raise
+                self._connection.close()
+                self._launch()  # waits for the old one's drain
+                self._reopened(_patiently(self.places))
+            except SessionRecovering as error:  # the worker was lost; the supervisor brings it back
+                sent = error.data.get("sent") is True
+                if not _again(refused=not sent, sent=sent, known=command_id is not None, looks=looks):
+                    raise
+            except ConnectionLost:
+                sent = self._connection.sent > begin
+                may = _again(refused=False, sent=sent, known=command_id is not None, looks=looks)
+                if wait_ms is not None or not may:
+                    raise
+                self.recover()
+        raise ConnectionLost(f"the daemon or the session's worker was lost {TRIES_MAX} times over one {kind}")
+
+    def ask(
+        self,
+        kind: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        session: str | None = None,
+        command_id: str | None = None,
+    ) -> int:
+        """Queue a request and send what the kernel takes; the id of its answer."""
+        self._last_id += 1
+        self._queue(self._last_id, kind, body, session, command_id)
+        return self._last_id
+
+    def tell(self, kind: str, body: Mapping[str, Any], *, session: str | None = None) -> None:
+        """Say something that has no answer."""
+        self._queue(0, kind, body, session, None)
+
+    def _queue(
+        self,
+        number: int,
+        kind: str,
+        body: Mapping[str, Any] | None,
+        session: str | None,
+        command_id: str | None,
+    ) -> None:
+        item: dict[str, Any] = {
+            "kind": "command",
+            "id": number,
+            "type": kind,
+            "body": codec.encode(dict(body or {})),
+        }
+        if session is not None:
+            item["session"] = session
+        if command_id is not None:
+            item["command_id"] = command_id
+        self._connection.queue(item)
+        self._connection.flush()
+
+    def answer_to(self, number: int, wait_ms: int | None = None) -> Any:
+        """Wait for the answer to a request; its body, or its error raised."""
+        ends = None if wait_ms is None else time.monotonic() + wait_ms / 1000
+        while number not in self._answers:
+            left_ms = None if ends is None else max(0, int((ends - time.monotonic()) * 1000))
+            if not self._connection.flush(left_ms) or not self.pump(left_ms):
+                raise ConnectionLost("the daemon does not answer")
+        return self.taken(number)
+
+    def taken(self, number: int) -> Any:
+        """Return the body of an answer that is here, or raise its error; KeyError when it is not here yet."""
+        answer = self._answers.pop(number)
+        if not answer.get("ok"):
+            raise from_wire(answer.get("error") or {})
+        body = codec.decode(answer["body"]) if answer.get("body") else {}
+        parts = self._parts.pop(number, None)
+        if parts is not None:
+            body = dict(body, parts=parts)
+        return body
+
+    def answered(self, number: int) -> bool:
+        return number in self._answers
+
+    def pump(self, wait_ms: int | None = 0) -> bool:
+        """Take in one message, waiting that long for it; whether there was one."""
+        message = self._connection.pull(wait_ms)
+        if message is None:
+            return False
+        match message.get("kind"):
+            case "response":
+                self._answers[message["id"]] = message
+            case "event":
+                body = codec.decode(message["body"]) if message.get("body") else {}
+                self.events.append(message | {"body": body})
+            case "chunk":
+                self._keep_part(message)
+            case "closing":
+                self.closing = str(message.get("reason"))
+        return True  # what a newer daemon says besides is ignored
+
+    def _keep_part(self, message: Mapping[str, Any]) -> None:
+        parts = self._parts.setdefault(message["id"], [])
+        if message.get("part") == "data":
+            parts.append(codec.decode(message["body"]))
+        elif message.get("part") == "end" and message.get("parts") not in {None, len(parts)}:
+            raise OurFault(f"the daemon sent {len(parts)} of {message.get('parts')} parts")
+
+    def _hand_over(self, command_id: str | None, descriptors: Sequence[int]) -> None:
+        from eukhed.client.descriptors import hand_over  # noqa: PLC0415 - only a run hands descriptors over
+
+        assert command_id is not None
+        hand_over(self.places, command_id, descriptors)
+
+    # a lost daemon
+
+    def lost(self) -> None:
+        """Begin the way back; `recover_step` goes on with it."""
+        from eukhed.client.recovery import Recovery  # noqa: PLC0415 - only who lost a daemon pays for it
+
+        if not self._relaunch:
+            raise ConnectionLost("the daemon is gone")
+        hello = self._connection.hello
+        self._connection.close()
+        self._recovery = Recovery(self.places, hello, self.closing)
+
+    def recover_step(self) -> bool:
+        """One look at whether a daemon is back; whether it is. ConnectionLost when none will be."""
+        assert self._recovery is not None
+        connection = self._recovery.step()
+        if connection is None:
+            return False
+        self._recovery = None
+        self._reopened(connection)
+        return True
+
+    def recover(self) -> None:
+        """Wait for the daemon to be back; ConnectionLost when it will not be."""
+        self.lost()
+        while not self.recover_step():
+            time.sleep(0.05)
+
+    def _reopened(self, connection: Connection) -> None:
+        self._connection = connection
+        self._answers.clear()
+        self._parts.clear()
+        self.events.clear()  # they told of attachments of the old connection
+        self.closing = None
+
+
+def connect(
+    at: Places | None = None, *, start: bool = True, interactive: bool = False, relaunch: bool = True
+) -> Client:
+    """Connect to the daemon of these places (the environment's, unless given), started when none runs."""
+    chosen = at or places(os.environ, os.getuid())
+    return Client(chosen, start=start, interactive=interactive, relaunch=relaunch)
+
+
+def _patiently(at: Places) -> Connection:
+    """Connect to a daemon that holds its lock; it may be just about to listen."""
+    ends = time.monotonic() + STARTING_MS / 1000
+    while True:
+        try:
+            return Connection(at, HELLO_WAIT_MS)
+        except (NoDaemon, ConnectionLost) as error:
+            if time.monotonic() > ends or not daemon_runs(at):
+                raise _stuck(error, at) from error
+        time.sleep(0.02)
+
+
+def _stuck(error: EukhedError, at: Places) -> EukhedError:
+    if isinstance(error, NoDaemon) and daemon_runs(at):
+        return ConnectionLost(f"a daemon holds {at.instance_lock} and does not listen on {at.socket}")
+    return error
+
+
+def _again(*, refused: bool, sent: bool, known: bool, looks: bool) -> bool:
+    from eukhed.client.retry_law import Facts, again  # noqa: PLC0415 - only who lost a daemon asks
+
+    return again(Facts(refused, sent, known, looks))

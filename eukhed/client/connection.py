@@ -1,0 +1,174 @@
+"""Whether a daemon runs, and one connection to it: a unix socket, frames both ways, the hello that opens it.
+
+`_socket` instead of `socket`: the wrapper adds six modules and nothing that a unix socket needs
+(the light path's modules are counted).
+
+A look at the instance lock comes before a connect: behind an activated socket a connect always succeeds,
+and starts a daemon (rulings 12). The look takes the lock shared and lets go at once; a supervisor that
+starts in that moment tries again.
+"""
+
+import _socket
+import fcntl
+import os
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Final
+
+from eukhed.build import PROTOCOL, VERSION
+from eukhed.errors import BadFrame, ConnectionLost, NoDaemon, Permission, ProtocolMismatch, WrongPlace
+from eukhed.paths import SOCKET_PATH_MAX, Places
+from eukhed.wire import codec
+from eukhed.wire.frames import Decoder, frame
+
+HELLO_WAIT_MS: Final = 10_000  # timing's auth_ms, whose module the light path cannot pay for; tested equal
+READ_BYTES: Final = 256 * 1024
+CREDENTIALS: Final = 12  # struct ucred: pid, uid, gid
+
+
+class Connection:
+    """What goes out is queued and flushed; what came in is pulled. One user at a time."""
+
+    def __init__(self, places: Places, wait_ms: int = HELLO_WAIT_MS) -> None:
+        """Connect and read the hello, or say why not: NoDaemon, Permission, ProtocolMismatch, WrongPlace."""
+        self._socket = _connected(places.socket, wait_ms)
+        self._decoder = Decoder()
+        self._arrived: deque[dict[str, Any]] = deque()
+        self._unsent = bytearray()
+        self.queued = 0  # bytes handed to `queue` in all
+        self.sent = 0  # bytes that the kernel took in all
+        try:
+            self.hello = self._greeted(places, wait_ms)
+        except BaseException:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    @property
+    def unsent_bytes(self) -> int:
+        return len(self._unsent)
+
+    def queue(self, item: Mapping[str, Any]) -> None:
+        """Put one message behind those that wait to go out."""
+        encoded = frame(codec.encode(item))
+        self._unsent += encoded
+        self.queued += len(encoded)
+
+    def flush(self, wait_ms: int | None = 0) -> bool:
+        """Send what is queued: what the kernel takes now, or all (None: for ever). Whether all is out."""
+        ends = None if wait_ms is None else time.monotonic() + wait_ms / 1000
+        while self._unsent:
+            self._socket.settimeout(None if ends is None else max(0.0, ends - time.monotonic()))
+            try:
+                taken = self._socket.send(memoryview(self._unsent)[:READ_BYTES])
+            except (BlockingIOError, TimeoutError):
+                return False
+            except OSError as error:
+                raise ConnectionLost(f"the daemon's connection broke: {error.strerror}") from error
+            self.sent += taken
+            del self._unsent[:taken]
+        return True
+
+    def pull(self, wait_ms: int | None = 0) -> dict[str, Any] | None:
+        """Return the next message; None when none came in time (0: only what is here, None: for ever)."""
+        ends = None if wait_ms is None else time.monotonic() + wait_ms / 1000
+        while not self._arrived:
+            left = None if ends is None else max(0.0, ends - time.monotonic())
+            if not self._read(left):
+                return None
+        return self._arrived.popleft()
+
+    def _read(self, wait_s: float | None) -> bool:
+        self._socket.settimeout(wait_s)
+        try:
+            data = self._socket.recv(READ_BYTES)
+        except (BlockingIOError, TimeoutError):
+            return False
+        except OSError as error:
+            raise ConnectionLost(f"the daemon's connection broke: {error.strerror}") from error
+        if not data:
+            raise ConnectionLost("the daemon is gone")
+        for body in self._decoder.feed(data):
+            item = codec.decode(body)
+            if not isinstance(item, dict):
+                raise BadFrame("a message of the daemon is no map")
+            self._arrived.append(item)
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _greeted(self, places: Places, wait_ms: int) -> dict[str, Any]:
+        if _peer_uid(self._socket) != os.getuid():
+            raise Permission(f"{places.socket} is served by another user", socket=places.socket)
+        hello = self.pull(wait_ms)
+        if hello is None:
+            raise ConnectionLost(
+                f"the daemon did not answer within {wait_ms / 1000:g} s", socket=places.socket
+            )
+        if hello.get("kind") != "hello":
+            raise BadFrame(f"what listens on {places.socket} is no eukhed daemon")
+        if hello.get("protocol") != PROTOCOL:
+            raise _other_protocol(hello)
+        if hello.get("root") != places.root:
+            raise WrongPlace(
+                f"the daemon of {places.socket} serves {hello.get('root')}, not {places.root}",
+                next=[["eukhed", "--home", str(hello.get("root")), "status"]],
+            )
+        return hello
+
+
+def _connected(path: str, wait_ms: int) -> _socket.socket:
+    name = os.fsencode(path)
+    if len(name) > SOCKET_PATH_MAX:
+        raise WrongPlace(
+            f"the socket path {path} has {len(name)} bytes; the limit is {SOCKET_PATH_MAX}",
+            limit=SOCKET_PATH_MAX,
+        )
+    connecting = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    connecting.settimeout(wait_ms / 1000)
+    try:
+        connecting.connect(path)
+    except OSError as error:
+        connecting.close()
+        if isinstance(error, PermissionError):
+            raise Permission(f"{path} is not ours to connect to", socket=path) from error
+        if isinstance(error, TimeoutError):
+            raise ConnectionLost(
+                f"the daemon did not accept within {wait_ms / 1000:g} s", socket=path
+            ) from error
+        raise NoDaemon("no daemon is running", next=[["eukhed", "start"]], socket=path) from error
+    return connecting
+
+
+def _peer_uid(connected: _socket.socket) -> int:
+    told = connected.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, CREDENTIALS)
+    return memoryview(told).cast("I")[1]
+
+
+def _other_protocol(hello: Mapping[str, Any]) -> ProtocolMismatch:
+    theirs = hello.get("version")
+    return ProtocolMismatch(
+        f"this eukhed (v{VERSION}) speaks protocol {PROTOCOL}, the running daemon (v{theirs}) "
+        f"protocol {hello.get('protocol')}: update eukhed, or stop the daemon",
+        next=[["eukhed", "shutdown", "--if-idle"]],
+        version=theirs,
+    )
+
+
+def daemon_runs(places: Places) -> bool:
+    """Whether a process holds the instance lock of these places."""
+    try:
+        lock = os.open(places.instance_lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False

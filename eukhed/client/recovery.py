@@ -1,0 +1,91 @@
+"""Brings a client back to a daemon that it lost: one short step at a time, so that its terminal stays alive.
+
+relaunch_law decides each step; this reads the facts and does what it is told.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from eukhed.build import digest
+from eukhed.client.connection import Connection, daemon_runs
+from eukhed.client.launch import launched, start_launcher
+from eukhed.client.relaunch_law import Facts, Verdict, verdict
+from eukhed.errors import ConnectionLost, EukhedError, NoDaemon
+from eukhed.paths import Places
+from eukhed.timing import Timing
+
+STEP_MS: Final = 50  # how long a client that waits looks elsewhere between two steps
+LAUNCH_AGAIN_MS: Final = 5_000  # after a launch that failed
+HELLO_MS: Final = 2_000  # of one step; a daemon that is slower is tried again
+
+
+class Recovery:
+    """The way back of one client. `step` until it gives a connection, or raises ConnectionLost."""
+
+    def __init__(self, places: Places, hello: Mapping[str, Any], closing: str | None) -> None:
+        self._places = places
+        self._closing = closing
+        self._lost_at = time.monotonic()
+        self._within_ms = Timing(float(os.environ.get("EUKHED_TIMING_SCALE") or 1)).client_relaunch_ms
+        self._own_build = hello.get("build") == digest()
+        self._launcher: subprocess.Popen[bytes] | None = None
+        self._launch_failed_at: float | None = None
+        self._reason = "the daemon is gone"
+
+    def step(self) -> Connection | None:
+        """Look once, and do what the law says."""
+        self._reap()
+        match verdict(self._facts()):
+            case Verdict.LEAVE:
+                raise ConnectionLost(self._parting())
+            case Verdict.CONNECT:
+                return self._connected()
+            case Verdict.LAUNCH:
+                self._launcher = start_launcher(self._places, interactive=False)
+            case Verdict.WAIT:
+                pass
+        return None
+
+    def _facts(self) -> Facts:
+        failed_at = self._launch_failed_at
+        failed_lately = failed_at is not None and _since_ms(failed_at) < LAUNCH_AGAIN_MS
+        return Facts(
+            ended=self._closing in {"shutdown", "idle"},
+            replaced=self._closing == "replaced",
+            lost_for_ms=_since_ms(self._lost_at),
+            within_ms=self._within_ms,
+            listens=daemon_runs(self._places),
+            own_build=self._own_build,
+            launching=self._launcher is not None or failed_lately,
+        )
+
+    def _connected(self) -> Connection | None:
+        try:
+            return Connection(self._places, HELLO_MS)
+        except (ConnectionLost, NoDaemon) as error:
+            self._reason = error.message  # it starts, or it ends: the next look tells
+            return None
+
+    def _reap(self) -> None:
+        if self._launcher is None or self._launcher.poll() is None:
+            return
+        launcher, self._launcher = self._launcher, None
+        try:
+            launched(launcher)
+        except EukhedError as error:
+            self._reason = error.message
+            self._launch_failed_at = time.monotonic()
+
+    def _parting(self) -> str:
+        if self._closing in {"shutdown", "idle"}:
+            return (
+                "the daemon was shut down" if self._closing == "shutdown" else "the daemon was idle and left"
+            )
+        return self._reason
+
+
+def _since_ms(moment: float) -> int:
+    return int((time.monotonic() - moment) * 1000)
