@@ -12,7 +12,7 @@ bare future, so structure and cancellation above are anyio's.
 import asyncio
 import socket
 from collections import deque
-from typing import Final
+from typing import Final, cast
 
 from eukhed.errors import Broken, ConnectionLost
 from eukhed.host import sockets
@@ -128,11 +128,10 @@ class StreamChannel(asyncio.Protocol):
     # what the transport tells
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.set_write_buffer_limits(high=SEND_BOUND, low=SEND_BOUND // 4)
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are none by their type
+        self._transport.set_write_buffer_limits(high=SEND_BOUND, low=SEND_BOUND // 4)
         if self._over is not None:
-            transport.abort()  # whoever asked for the channel is gone
+            self._transport.abort()  # whoever asked for the channel is gone
 
     def data_received(self, data: bytes) -> None:
         if self._over is not None or self._transport is None:
