@@ -1,0 +1,154 @@
+"""Virtual time: nothing waits, and a day passes in no time.
+
+`VirtualLoop` runs what is ready; when nothing is, its clock jumps to the next timer. When there is no
+timer either, nothing can ever happen again, and `Stuck` says so. Tasks that are ready together run in an
+order that the seed decides, so that one seed is one history and another seed another one.
+"""
+
+import asyncio
+import math
+import selectors
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from random import Random
+from typing import Any, TypeVar
+
+import anyio
+
+from eukhed.host.seam import Limit
+from eukhed.timing import BootMs, MonotonicMs, WallMs
+
+T = TypeVar("T")
+
+START_NS = 1_000_000 * 1_000_000  # 1,000 seconds after boot
+START_WALL_MS = 1_750_000_000_000
+SHUFFLED_MAX = 16  # how many ready tasks compete for the next turn
+
+
+class Stuck(AssertionError):
+    """Everything waits, and no timer will wake anything."""
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An asyncio loop on virtual time."""
+
+    _scheduled: list[asyncio.TimerHandle]
+    _ready: deque[Any]
+
+    def __init__(self, seed: int = 0) -> None:
+        self.now_ns = START_NS
+        self._jumping = _JumpingSelector(self)
+        super().__init__(self._jumping)
+        self._clock_resolution = 1e-9
+        self._ready = _Ready(Random(seed))
+
+    def time(self) -> float:
+        return self.now_ns / 1e9
+
+    def next_timer(self) -> float | None:
+        return self._scheduled[0].when() if self._scheduled else None
+
+    def jump(self, seconds: float) -> None:
+        self.now_ns += max(1, round(seconds * 1e9))
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    def __init__(self, loop: VirtualLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        events = super().select(0)
+        if events or (timeout is not None and timeout <= 0):
+            return events
+        if timeout is None or self._loop.next_timer() == math.inf:  # to sleep for ever is a timer too
+            raise Stuck("waiting for ever: " + ", ".join(sorted(_waiting(self._loop))))
+        self._loop.jump(timeout)
+        return events
+
+
+class _Ready(deque[Any]):
+    """The loop's queue of handles; of the tasks at its front any may be the next. Callbacks keep their place."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self._random = random
+
+    def popleft(self) -> Any:
+        tasks = 0
+        for handle in self:
+            if tasks == SHUFFLED_MAX or not _is_step(handle):
+                break
+            tasks += 1
+        if tasks < 2:
+            return super().popleft()
+        chosen = self._random.randrange(tasks)
+        handle = self[chosen]
+        del self[chosen]
+        return handle
+
+
+def _is_step(handle: Any) -> bool:
+    return isinstance(getattr(handle._callback, "__self__", None), asyncio.Task)
+
+
+def _waiting(loop: asyncio.AbstractEventLoop) -> list[str]:
+    return [f"{task.get_name()} in {task.get_coro()!r}" for task in asyncio.all_tasks(loop)]
+
+
+def run(main: Callable[[], Awaitable[T]], seed: int = 0) -> T:
+    """Run a whole simulation on virtual time; one seed, one history."""
+    return anyio.run(main, backend_options={"loop_factory": lambda: VirtualLoop(seed)})
+
+
+class VirtualClock:
+    """seam.Clock on the running VirtualLoop; all clocks of one are clocks of the same machine."""
+
+    def __init__(self, wall_ms: int = START_WALL_MS) -> None:
+        self._wall_ahead_ms = wall_ms - START_NS // 1_000_000
+        self._suspended_ms = 0
+        self._set = anyio.Event()
+
+    def monotonic_ms(self) -> MonotonicMs:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        return MonotonicMs(loop.now_ns // 1_000_000)
+
+    def boot_ms(self) -> BootMs:
+        return BootMs(self.monotonic_ms() + self._suspended_ms)
+
+    def wall_ms(self) -> WallMs:
+        return WallMs(self.monotonic_ms() + self._wall_ahead_ms)
+
+    async def sleep_ms(self, ms: int) -> None:
+        await anyio.sleep(ms / 1000)
+
+    async def wait_until_wall(self, wall_ms: WallMs) -> bool:
+        while (left_ms := wall_ms - self.wall_ms()) > 0:
+            with anyio.move_on_after(left_ms / 1000):
+                await self._set.wait()
+                return False
+        await anyio.lowlevel.checkpoint()
+        return True
+
+    def fail_after(self, ms: int) -> AbstractContextManager[object]:
+        return anyio.fail_after(ms / 1000)
+
+    def limit(self, ms: int) -> AbstractContextManager[Limit]:
+        return anyio.move_on_after(ms / 1000)
+
+    def set_wall(self, ahead_ms: int) -> None:
+        """Somebody sets the wall clock, forward or back."""
+        self._wall_ahead_ms += ahead_ms
+        self._tell()
+
+    def suspend(self, ms: int) -> None:
+        """The machine sleeps: wall and boot time pass, monotonic time does not."""
+        self._wall_ahead_ms += ms
+        self._suspended_ms += ms
+        self._tell()
+
+    def _tell(self) -> None:
+        told, self._set = self._set, anyio.Event()
+        told.set()
