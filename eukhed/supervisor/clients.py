@@ -1,0 +1,75 @@
+"""One client's connection, as the rest of the supervisor sees it: what may be sent, and how many it has open.
+
+A client that does not read is not waited for: increments are left out and told as `lost`; one that
+has let the whole bound pile up is cut off. Asks routing_law.
+"""
+
+from typing import Final
+
+import anyio
+
+from eukhed.supervisor.routing_law import Bounds, Offer, offer
+from eukhed.wire.codec import encode
+from eukhed.wire.envelope import write
+from eukhed.wire.messages import Closing, Event, Failure, Message, Response
+from eukhed.wire.network import Channel
+
+DISPATCHES_MAX: Final = 64  # commands of one client under way; then its socket is not read
+BOUNDS: Final = Bounds(events_bytes=1 << 20, all_bytes=64 << 20)
+
+
+class Connection:
+    """A client. Its own task reads it (listener); any task may send to it."""
+
+    def __init__(self, number: int, channel: Channel) -> None:
+        self.number = number
+        self.channel = channel
+        self._open = 0
+        self._room = anyio.Event()
+        self._missed: dict[str, tuple[int, int]] = {}
+
+    def took(self, command_id: int) -> None:
+        """A command was read; `answer` ends it. One that wants no answer is over at once."""
+        self._open += command_id != 0
+
+    async def room(self) -> None:
+        """Return when this client may have one more command under way."""
+        while self._open >= DISPATCHES_MAX:
+            self._room = anyio.Event()
+            await self._room.wait()
+
+    def answer(self, message: Response | Failure) -> None:
+        """Answer a command, for good."""
+        if message.id == 0:
+            return
+        self._open -= 1
+        self._room.set()
+        self.send(message)
+
+    def send(self, message: Message) -> None:
+        """Send what this client is owed, or cut it off when it has not read for too long."""
+        match offer(self.channel.unsent_bytes, increment=False, bounds=BOUNDS):
+            case Offer.CUT:
+                self.channel.abort()
+            case _:
+                self.channel.send_soon(write(message))
+
+    def increment(self, event: Event, session: str) -> None:
+        """Send an event that can be caught up with, or leave it out and say so before the next one."""
+        sequence = event.sequence or 0
+        match offer(self.channel.unsent_bytes, increment=True, bounds=BOUNDS):
+            case Offer.SEND:
+                if missed := self._missed.pop(session, None):
+                    body = encode({"from": missed[0], "to": missed[1]})
+                    self.channel.send_soon(write(Event("lost", body, session)))
+                self.channel.send_soon(write(event))
+            case Offer.SKIP:
+                first = self._missed.get(session, (sequence, sequence))[0]
+                self._missed[session] = (first, sequence)
+            case Offer.CUT:
+                self.channel.abort()
+
+    def part(self, closing: Closing) -> None:
+        """Say the last word and close."""
+        self.channel.send_soon(write(closing))
+        self.channel.close()

@@ -1,0 +1,86 @@
+"""All of one supervisor, by name. It has no behaviour: each thing in it is owned by its own room."""
+
+import itertools
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from eukhed.errors import EukhedError
+from eukhed.host.seam import Host, Identity
+from eukhed.storage.heads import Heads
+from eukhed.supervisor.clients import Connection
+from eukhed.supervisor.ids import uuid7
+from eukhed.supervisor.records import Records
+from eukhed.supervisor.settings import Settings
+from eukhed.supervisor.workers import Spawner
+from eukhed.timing import MonotonicMs
+from eukhed.wire.network import Network
+
+if TYPE_CHECKING:
+    from eukhed.supervisor.commands import Commands
+    from eukhed.supervisor.descriptors import Descriptors
+    from eukhed.supervisor.drain import Drain
+    from eukhed.supervisor.lifecycle import Keeper
+
+LOG: Final = logging.getLogger("eukhed.supervisor")
+
+
+class Launches:
+    """Whether workers may be started now: not while an idle shutdown asks (rulings 2)."""
+
+    def __init__(self) -> None:
+        self._open = anyio.Event()
+        self._open.set()
+
+    def hold(self) -> None:
+        """Start none from now on."""
+        if self._open.is_set():
+            self._open = anyio.Event()
+
+    def release(self) -> None:
+        """Start them again."""
+        self._open.set()
+
+    async def allowed(self) -> None:
+        """Return when a worker may be started."""
+        while not self._open.is_set():
+            await self._open.wait()
+
+
+@dataclass(slots=True)
+class House:
+    """One supervisor."""
+
+    host: Host
+    network: Network
+    spawner: Spawner
+    settings: Settings
+    records: Records
+    own: Identity
+    instance: str
+    generation: int
+    began: MonotonicMs
+    tasks: TaskGroup
+    commands: "Commands"
+    descriptors: "Descriptors"
+    drain: "Drain"
+    launches: Launches = field(default_factory=Launches)
+    keepers: "dict[str, Keeper]" = field(default_factory=dict)  # by session
+    clients: dict[int, Connection] = field(default_factory=dict)  # by number
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # of clients
+    heads: Heads = field(default_factory=Heads)  # of sessions that were listed
+
+    def mint(self) -> str:
+        """A name that nobody has."""
+        return uuid7(self.host.clock.wall_ms(), self.settings.entropy(10))
+
+
+def told(error: BaseException) -> str:
+    """One line about an error, for a log or a record."""
+    if isinstance(error, TimeoutError):
+        return "it took too long"
+    return error.message if isinstance(error, EukhedError) else f"{type(error).__name__}: {error}"

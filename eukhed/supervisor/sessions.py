@@ -1,0 +1,146 @@
+"""Finding, opening and listing sessions, asleep ones too: read off the disk, beside the loop.
+
+What a listing read of a session's head is kept by (inode, mtime, size), so a session that has not changed is
+not read again.
+"""
+
+from typing import Any, NamedTuple
+
+from eukhed.errors import EukhedError, Invalid, UnknownSession
+from eukhed.storage.batch import session_batch
+from eukhed.storage.listing import SessionRow, list_sessions
+from eukhed.storage.lookup import canonical, fresh_name
+from eukhed.storage.lookup import find as find_row
+from eukhed.storage.reading import read_records
+from eukhed.storage.runs import COMMAND, run_row
+from eukhed.storage.staging import create_session
+from eukhed.supervisor.house import LOG, House
+from eukhed.supervisor.house import told as told_of
+from eukhed.supervisor.keepers import Keeper, keeper_of
+from eukhed.supervisor.routing_law import Phase
+from eukhed.supervisor.status import state_of
+from eukhed.wire.messages import Command
+
+
+async def rows(house: House) -> list[SessionRow]:
+    """All sessions of the state root, the newest first."""
+    return await list_sessions(house.host, house.settings.places, house.heads)
+
+
+class _Wanted(NamedTuple):
+    """Which session a client means, from where."""
+
+    wanted: str | None
+    cwd: str
+    home: str
+
+
+async def find(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
+    """The session that is meant, and the ones that it was preferred to."""
+    asked = _wanted(body)
+    return await _found(house, asked)
+
+
+async def _found(house: House, asked: _Wanted) -> dict[str, Any]:
+    known = await rows(house)
+    files = house.host.files
+    found = await house.host.off_loop(lambda: find_row(files, known, asked.wanted, asked.cwd, asked.home))
+    told: dict[str, Any] = {"session": found.session.id, "name": found.session.name, "cwd": found.session.cwd}
+    if found.others:
+        told["others"] = [row.name for row in found.others]
+    return told
+
+
+def _wanted(body: dict[str, Any]) -> _Wanted:
+    wanted, cwd, home = body.get("wanted"), body.get("cwd"), body.get("home")
+    if wanted is not None and not isinstance(wanted, str):
+        raise Invalid("wanted is a name, an id or the end of an id")
+    if not isinstance(cwd, str) or not cwd.startswith("/"):
+        raise Invalid("cwd is an absolute path")
+    return _Wanted(wanted, cwd, home if isinstance(home, str) else "/")
+
+
+async def listed(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
+    """Sessions for a list: those asleep too, archived ones with `all`."""
+    told = []
+    for row in await rows(house):
+        keeper = house.keepers.get(row.id)
+        if row.archived and keeper is None and body.get("all") is not True:
+            continue
+        ready = keeper is not None and keeper.route.phase is Phase.READY
+        told.append(
+            {
+                "id": row.id,
+                "name": row.name,
+                "cwd": row.cwd,
+                "state": _state(keeper),
+                "active": ready,
+                "archived": row.archived,
+                "modified": row.modified_ms,
+                "work": list(keeper.work) if keeper is not None else [],
+            }
+        )
+    return {"sessions": told, "unread": dict(house.heads.unread)}
+
+
+async def open_session(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
+    """Find a session, or make one; a worker for it starts, after a give-up too."""
+    asked = _wanted(body)
+    try:
+        told = await _found(house, asked) | {"created": False}
+    except UnknownSession:
+        if body.get("create") is not True:
+            raise
+        told = await _created(house, asked)
+    keeper = keeper_of(house, told["session"])
+    if keeper.route.phase is Phase.FAILED:
+        keeper.reopen()
+    return told
+
+
+async def _created(house: House, asked: _Wanted) -> dict[str, Any]:
+    files, places, session = house.host.files, house.settings.places, house.mint()
+    known = await rows(house)
+    now = house.host.clock.wall_ms()
+    cwd = await house.host.off_loop(lambda: canonical(files, asked.cwd))
+    name = asked.wanted or fresh_name(known, cwd)
+    first = session_batch(session, name, cwd, now)
+    await house.host.off_loop(lambda: create_session(files, places.sessions, session, first))
+    return {"session": session, "name": name, "cwd": cwd, "created": True}
+
+
+async def runs(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
+    """Runs of one session or of all, the newest first."""
+    told: list[dict[str, Any]] = []
+    only = body.get("session")
+    for row in await rows(house):
+        if (only is None or row.id == only) and not row.legacy:
+            told += await _runs_of(house, row)
+    kept = [run for run in told if _matches(run, body)]
+    kept.sort(key=lambda run: (run["started_at"] or run["submitted_at"], run["run"]), reverse=True)
+    count = body.get("n", 20)
+    shown = kept if body.get("all") is True or not isinstance(count, int) else kept[:count]
+    return {"runs": shown, "total": len(kept)}
+
+
+async def _runs_of(house: House, row: SessionRow) -> list[dict[str, Any]]:
+    """A live worker's storage is read as the disk has it; what runs now is told by its work."""
+    files, path, now = house.host.files, house.settings.places.storage(row.id), house.host.clock.wall_ms()
+    try:
+        records = await house.host.off_loop(lambda: read_records(files, path))
+    except (EukhedError, OSError) as error:
+        LOG.warning("the runs of session %s cannot be read: %s", row.name, told_of(error))
+        return []
+    attended = row.id in house.keepers
+    found = [run_row(task, row.id, row.name, now) for task in records.tasks.values() if task.kind == COMMAND]
+    for run in found:
+        run["unattended"] = run["state"] == "running" and not attended
+    return found
+
+
+def _matches(run: dict[str, Any], body: dict[str, Any]) -> bool:
+    return all(body.get(key) in {None, run[key]} for key in ("state", "label"))
+
+
+def _state(keeper: Keeper | None) -> str:
+    return "asleep" if keeper is None else state_of(keeper)

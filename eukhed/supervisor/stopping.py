@@ -1,0 +1,93 @@
+"""Makes one worker leave: the intent first, durably; then its own way; then TERM; then KILL.
+
+A worker that leaves as a lost one does leaves no tombstone: what it leaves behind is for the next boot.
+"""
+
+import signal
+from typing import Literal
+
+import anyio
+
+from eukhed.errors import DiskFull, EukhedError
+from eukhed.host.seam import Identity
+from eukhed.supervisor.house import LOG, House, told
+from eukhed.supervisor.links import Link
+from eukhed.supervisor.records import Record, Tombstone
+
+Mode = Literal["idle", "force", "lost"]
+Outcome = Literal["stopped", "reopened"]
+
+
+class StopOrder:
+    """Somebody wants a worker to leave. Settled once; whoever asked may be gone by then."""
+
+    def __init__(self, mode: Mode, actor: str, quiesce: int | None = None) -> None:
+        self.mode = mode
+        self.actor = actor
+        self.quiesce = quiesce
+        self.obeyed = anyio.Event()  # it leaves, or is dead, or goes on
+        self.settled = anyio.Event()
+        self.outcome: Outcome = "stopped"
+        self.error: EukhedError | None = None
+
+    def settle(self, outcome: Outcome, error: EukhedError | None = None) -> None:
+        if not self.settled.is_set():
+            self.outcome, self.error = outcome, error
+            self.obeyed.set()
+            self.settled.set()
+
+
+async def entomb(house: House, record: Record, order: StopOrder) -> Record:
+    """Write down that this worker is meant to stop. `force` goes on without it on a full disk (rulings 42).
+
+    Raises:
+        DiskFull: it could not be written, and the worker is left alone.
+    """
+    if order.mode == "lost":
+        return record
+    tombstone = Tombstone(house.host.clock.wall_ms(), order.mode, order.actor)
+    try:
+        return await house.records.save(record, tombstone=tombstone, lifecycle="stopping")
+    except DiskFull as error:
+        if order.mode != "force":
+            raise
+        LOG.error("session %s is stopped by force without a tombstone: %s", record.session, told(error))
+        return record
+
+
+async def exhume(house: House, record: Record) -> Record:
+    """The worker goes on: the stop was not meant any more."""
+    return await house.records.save(record, tombstone=None, lifecycle="ready")
+
+
+async def ask_to_leave(house: House, link: Link | None, order: StopOrder) -> bool:
+    """Whether the worker obeys, or cannot say that it does not."""
+    if link is None:
+        return True
+    body = {"mode": order.mode, "actor": order.actor}
+    if order.quiesce is not None:
+        body |= {"quiesce": order.quiesce}  # type: ignore[dict-item]  # a body has values of any kind
+    try:
+        answer = await link.ask("leave", body, house.settings.timing.waits.route_ms)
+    except (EukhedError, TimeoutError) as error:
+        LOG.warning("a worker did not answer that it leaves: %s", told(error))
+        return order.mode != "idle"
+    return answer.get("reopened") is not True
+
+
+async def see_off(house: House, identity: Identity) -> bool:
+    """Wait for a worker that leaves, and end it when it does not; whether it is dead."""
+    timing, processes, clock = house.settings.timing, house.host.processes, house.host.clock
+    for wait_ms, number in (
+        (timing.stop_grace_ms, signal.SIGTERM),
+        (timing.waits.forced_stop_ms, signal.SIGKILL),
+        (timing.waits.margin_ms, None),
+    ):
+        with clock.limit(wait_ms) as limit:
+            await processes.gone(identity)
+        if not limit.cancelled_caught:
+            return True
+        if number is not None:
+            LOG.warning("process %d did not leave in time; it gets %s", identity.pid, number.name)
+            processes.signal(identity, number)
+    return False
