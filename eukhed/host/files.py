@@ -18,7 +18,8 @@ from typing import Final
 
 from eukhed.errors import UnsafeFilesystem, WrongPlace
 from eukhed.host import libc
-from eukhed.host.seam import Entry, Files, Kind, Stat
+from eukhed.host.copying import copy_data
+from eukhed.host.seam import Entry, File, Files, Kind, Stat
 
 _FILESYSTEMS: Final = {
     0xEF53: "ext4",  # ext2 and ext3 too
@@ -88,6 +89,9 @@ class SystemFile:
             return False
         _LOCKED.add(self)
         return True
+
+    def fileno(self) -> int:
+        return self._descriptor
 
     def close(self) -> None:
         """Give the descriptor back, and with it the lock; once is enough."""
@@ -186,6 +190,12 @@ class SystemFiles:
             return _stat(os.lstat(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+    def copy(self, source: File, target: File, size: int) -> None:
+        """Share blocks where the file system can, else copy within the kernel; holes stay holes."""
+        assert isinstance(source, SystemFile)
+        assert isinstance(target, SystemFile)
+        copy_data(source.fileno(), target.fileno(), size)
 
     def filesystem(self, path: str) -> str:
         magic = libc.filesystem_magic(path)

@@ -8,7 +8,7 @@ the entry points.
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from eukhed.errors import WatchLimit
 from eukhed.timing import BootMs, MonotonicMs, WallMs
@@ -127,6 +127,15 @@ class Files(Protocol):
         ...
 
     def real_path(self, path: str) -> str: ...
+
+
+@runtime_checkable
+class Copier(Protocol):
+    """A file system that copies better than by reading and writing: it shares blocks, and keeps holes."""
+
+    def copy(self, source: File, target: File, size: int) -> None:
+        """Make the empty file `target` the first `size` bytes of `source`; shorter where `source` is shorter."""
+        ...
 
 
 # processes

@@ -1,0 +1,1 @@
+"""Tests of eukhed/host: the real machine, and each fake held equal to it."""
