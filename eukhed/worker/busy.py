@@ -1,0 +1,82 @@
+"""Busy evidence: what a later supervisor believes of this worker when it finds it dead.
+
+One flushed line per change in `<worker>.recovery.jsonl`. Evidence of work is on the disk before the
+work begins, and is renewed while it lasts on the clock that counts suspend (rulings 25).
+"""
+
+import json
+from typing import Any
+
+import anyio
+
+from eukhed.errors import Broken
+from eukhed.host.seam import File, Host
+from eukhed.timing import BootMs
+from eukhed.worker.work import Work
+
+
+class BusyJournal:
+    """The one writer of the journal: a task that follows the work set."""
+
+    def __init__(self, host: Host, path: str, session: str, work: Work, refresh_ms: int) -> None:
+        self._host = host
+        self._path = path
+        self._session = session
+        self._work = work
+        self._refresh_ms = refresh_ms
+        self._file: File | None = None
+        self._recorded: bool | None = None  # what the last line says
+        self._recorded_at = BootMs(0)
+        self._told = anyio.Event()
+
+    async def keep(self) -> None:
+        """Follow the work set until cancelled."""
+        while True:
+            if self._due():
+                await self.record(busy=bool(self._work))
+                continue  # the set may have changed while the line was flushed
+            with self._host.clock.limit(self._refresh_ms):
+                await self._work.changed()
+
+    async def believed(self) -> None:
+        """Return when the disk says that this worker is busy."""
+        while not self._recorded:
+            await self._told.wait()
+
+    async def record(self, *, busy: bool) -> None:
+        """Append one line and flush it."""
+        items = self._work.items()
+        line: dict[str, Any] = {
+            "session": self._session,
+            "busy": busy,
+            "operation": items[0].kind if busy and items else "idle",
+            "recordedAt": self._host.clock.wall_ms(),
+        }
+        await self._host.off_loop(lambda: self._append(line))
+        self._recorded = busy
+        self._recorded_at = self._host.clock.boot_ms()
+        told, self._told = self._told, anyio.Event()
+        told.set()
+
+    def close(self) -> None:
+        """Let the file go."""
+        if self._file:
+            self._file.close()
+            self._file = None
+
+    def _due(self) -> bool:
+        busy = bool(self._work)
+        aged = self._host.clock.boot_ms() - self._recorded_at >= self._refresh_ms
+        return busy != self._recorded or (busy and aged)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        if self._file is None:
+            self._file = self._host.files.open(self._path, write=True, create=True)
+        end = self._file.size()
+        if not line["busy"] and end:  # all idle: what stands in it is settled, and the file starts over
+            self._file.truncate(0)
+        data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        taken = self._file.append(data)
+        if taken != len(data):
+            raise Broken(f"{self._path}: only {taken} of {len(data)} bytes were taken", file=self._path)
+        self._file.flush()

@@ -1,0 +1,88 @@
+"""What comes down the link: envelopes are opened here, and each command finds its handler by name.
+
+Commands that want an answer run side by side, each in a task of its own; those that want none (input,
+credit, resize) are short and are done in the order in which they came.
+"""
+
+from eukhed.errors import BadFrame, ConnectionLost, EukhedError, OurFault, UnknownCommand
+from eukhed.wire import envelope
+from eukhed.wire.codec import decode, encode
+from eukhed.wire.messages import Command, Failure, Message, Response
+from eukhed.wire.network import Channel, DescriptorChannel
+from eukhed.worker.desk import Desk
+from eukhed.worker.handlers import HANDLERS, QUICK
+
+
+async def serve(desk: Desk, channel: Channel) -> None:
+    """Obey this channel until it ends. It is the uplink already when this is called."""
+    epoch = desk.uplink.epoch
+    try:
+        while True:
+            message = envelope.read(await channel.receive())
+            if epoch != desk.uplink.epoch:
+                return  # superseded: what an earlier supervisor still says counts no more
+            _take(desk, message, epoch)
+    except ConnectionLost:
+        desk.log.info("the link to supervisor %d ended", desk.generation)
+    except BadFrame as error:
+        desk.log.error("the link to supervisor %d spoke no frames: %s", desk.generation, error)
+    finally:
+        if epoch == desk.uplink.epoch:
+            desk.viewers.clear()
+        desk.uplink.detach(epoch)
+
+
+async def serve_descriptors(desk: Desk, channel: DescriptorChannel) -> None:
+    """Keep what is handed over on this channel until it ends."""
+    try:
+        while True:
+            message = await channel.receive()
+            told = decode(message.data)
+            command = told.get("command_id") if isinstance(told, dict) else None
+            desk.handed.put(str(command), message.descriptors)
+    except EukhedError as error:
+        desk.log.info("the channel of descriptors ended: %s", error)
+    finally:
+        channel.close()
+
+
+def _take(desk: Desk, message: Message, epoch: int) -> None:
+    if not isinstance(message, Command):
+        desk.log.warning("a supervisor sends commands; this was %s", type(message).__name__)
+        return
+    if message.type in QUICK:
+        _quick(desk, message)
+    else:
+        desk.tasks.start_soon(_answer, desk, message, epoch)
+
+
+def _quick(desk: Desk, command: Command) -> None:
+    try:
+        reply = QUICK[command.type](desk, command, decode(command.body))
+    except EukhedError as error:
+        if command.id:
+            desk.uplink.say(Failure(command.id, error.as_wire(), command.client))
+        else:
+            desk.log.info("%s of client %s was not done: %s", command.type, command.client, error)
+        return
+    if command.id:
+        desk.uplink.say(Response(command.id, encode(reply), command.client))
+
+
+async def _answer(desk: Desk, command: Command, epoch: int) -> None:
+    answer: Message
+    try:
+        handler = HANDLERS.get(command.type)
+        if handler is None:
+            raise UnknownCommand(f"a worker has no command {command.type!r}")
+        answer = Response(
+            command.id, encode(await handler(desk, command, decode(command.body))), command.client
+        )
+    except EukhedError as error:
+        answer = Failure(command.id, error.as_wire(), command.client)
+    except Exception as error:
+        desk.log.exception("command %s failed by our own fault", command.type)
+        fault = OurFault(f"{command.type} failed by a bug of eukhed: {type(error).__name__}: {error}")
+        answer = Failure(command.id, fault.as_wire(), command.client)
+    if command.id and epoch == desk.uplink.epoch:
+        desk.uplink.say(answer)

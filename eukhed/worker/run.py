@@ -1,0 +1,311 @@
+"""One command run that is not over: from its submission to the durable word of how it ended.
+
+The order is the law (command_once): the submission is durable before anything is made of it; the holder's
+identity is durable before the holder is told to go, so a run that has one was perhaps started and is never
+started again, and one that has none never was. The end is told to clients after it is durable and after the
+run has left the work set.
+"""
+
+import logging
+import signal
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import anyio
+
+from eukhed.errors import DiskFull, EukhedError
+from eukhed.host.seam import Identity
+from eukhed.storage.records import Outcome
+from eukhed.worker import run_environment, run_facts
+from eukhed.worker.bench import Bench
+from eukhed.worker.holding import Ended, Holder, HolderPlan, NotStarted, Started
+from eukhed.worker.output import Gap, gaps_within, last_lines
+from eukhed.worker.run_facts import Wish
+from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
+from eukhed.worker.transcript import Told, Transcript
+
+FULL_DISK_PAUSE_MS: Final = 1000
+LOG: Final = logging.getLogger("eukhed.worker.run")
+
+
+class LiveRun:
+    """One run, and the task that lives it."""
+
+    def __init__(self, bench: Bench, number: int, wish: Wish | None) -> None:
+        self.id = number
+        self.viewers = 0
+        self.notices: list[dict[str, Any]] = []
+        self.segments = Segments({"out": 0, "err": 0})
+        self._bench = bench
+        self._session = bench.session
+        self._wish = wish
+        self._holder: Holder | None = None
+        self._begun = anyio.Event()  # executed, or known that it never will be
+        self._over = anyio.Event()
+        self._stopped_by: str | None = None
+
+    # what others ask
+
+    def told(self) -> dict[str, Any]:
+        """The run as lists show it."""
+        return self._session.row(self.id)
+
+    def outcome(self) -> dict[str, Any]:
+        """How it ended."""
+        row = self.told()
+        told = {key: row[key] for key in ("state", "exit", "signal", "error", "stopped_by")}
+        return {key: value for key, value in told.items() if value is not None}
+
+    def output_path(self, stream: Stream) -> str:
+        return self._session.output_path(self.id, stream)
+
+    def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]:
+        """What the cap took of these bytes."""
+        if end <= self._bench.cap_bytes or self._holder is None:
+            return []  # the cap has taken nothing of so little
+        return gaps_within(self._holder.dropped(), stream, start, end)
+
+    async def entered_order(self, after: Mapping[Stream, int], until: Mapping[Stream, int]) -> list[Segment]:
+        """In which order the streams grew between these offsets."""
+        return await self._session.order(self.id, after, until)
+
+    async def last_lines(self, count: int) -> dict[Stream, int]:
+        """From where the last so many lines of each stream begin."""
+        return await last_lines(self._bench.host, self.output_path, self.segments.sizes, count)
+
+    async def begun(self) -> None:
+        """Return when the command was executed, or will not be."""
+        await self._begun.wait()
+
+    async def over(self) -> None:
+        """Return when the run is over and that is durable."""
+        await self._over.wait()
+
+    async def settled(self) -> None:
+        """The same, for a view that has shown all output."""
+        await self._over.wait()
+
+    def give(self, data: bytes, *, eof: bool, refused: Callable[[], None]) -> None:
+        """Bytes for the command's input, in order; `refused` when it does not read and no more is held."""
+        if self._holder is None or not self._holder.give(data, eof=eof):
+            refused()
+
+    def resize(self, rows: int, cols: int, *, redraw: bool = False) -> None:
+        """The terminal has this size from now on; with `redraw` a full-screen program draws itself again."""
+        if self._holder is not None:
+            self._holder.resize(rows, cols, redraw=redraw)
+
+    async def stop(self, actor: str, number: int | None, grace_ms: int | None) -> None:
+        """End the command and all that it started; who did it is durable before the command is told."""
+        await self._begun.wait()
+        if self._holder is None or self._over.is_set():
+            return
+        chosen = signal.SIGTERM if number is None else number
+        if self._stopped_by is None:
+            self._stopped_by = actor
+            await self._patiently(
+                lambda: self._session.asked_to_stop(self.id, actor, signal.Signals(chosen).name)
+            )
+        await self._holder.stop(chosen, self._bench.grace_ms if grace_ms is None else grace_ms)
+
+    def let_go(self) -> None:
+        """The worker leaves; the holder and its command go on without it."""
+        if self._holder is not None:
+            self._holder.close()
+
+    # its life
+
+    async def submit(self, command: str, descriptors: tuple[int, ...]) -> None:
+        """Make the holder, which gets the descriptors, and make the run durable."""
+        assert self._wish is not None
+        bench, directory = self._bench, self._bench.run_directory(self.id)
+        env = self._wish.env
+        await bench.host.off_loop(lambda: run_environment.keep(bench.host.files, directory, env))
+        self._holder = await bench.holders.spawn(self._plan(self._wish), descriptors)
+        try:
+            await self._session.submit(self.id, command, self._wish.input(bench.host.clock.wall_ms()))
+        except EukhedError:
+            self._holder.close()  # nothing was started: the holder ends at its gate
+            await bench.host.off_loop(lambda: run_environment.forget(bench.host.files, directory))
+            raise
+        bench.events.emit("run_submitted", self.told())
+
+    async def live(self) -> None:
+        """Go through the run's whole life, from wherever it stands."""
+        try:
+            ended = await self._start_or_find()
+            if ended is None:
+                ended = await self._follow()
+            await self._finish(ended)
+        finally:
+            self.let_go()
+
+    async def _start_or_find(self) -> Ended | None:
+        task = self._session.known(self.id)
+        memos = task.memos or {}
+        if "holder" in memos:
+            return await self._find(memos)
+        if self._holder is None:
+            lost = await self._make_again(task.input)
+            if lost is not None:
+                return lost
+        return await self._start()
+
+    async def _make_again(self, told: Mapping[str, Any]) -> Ended | None:
+        """A run that was stored and never started gets a new holder; or how it ended, if it cannot."""
+        bench, directory = self._bench, self._bench.run_directory(self.id)
+        if told["stdin"] == "handed":
+            return Ended(lost="its input is gone", at_ms=bench.host.clock.wall_ms())
+        env = await bench.host.off_loop(lambda: run_environment.read(bench.host.files, directory))
+        if env is None:
+            return Ended(lost="its environment is gone", at_ms=bench.host.clock.wall_ms())
+        self._wish = run_facts.again(told, env, bench.grace_ms)
+        self._holder = await bench.holders.spawn(self._plan(self._wish))
+        return None
+
+    async def _start(self) -> Ended | None:
+        """Behind the gate until the holder's identity is durable, then go (law command_once)."""
+        holder, bench = self._holder, self._bench
+        assert holder is not None
+        await bench.busy.believed()
+        await self._patiently(lambda: self._session.held(self.id, holder.identity))
+        started = await holder.go()
+        directory = bench.run_directory(self.id)
+        await bench.host.off_loop(lambda: run_environment.forget(bench.host.files, directory))
+        match started:
+            case NotStarted(message=message, exit=status):
+                return Ended(exit=status, error=message, at_ms=bench.host.clock.wall_ms())
+            case Started(command=command, notes=notes):
+                at_ms = bench.host.clock.wall_ms()
+                self.notices += [{"id": 0, "text": note, "at": at_ms} for note in notes]
+                await self._patiently(lambda: self._session.executed(self.id, command, at_ms))
+        bench.events.emit("run_started", self.told())
+        return None
+
+    async def _find(self, memos: Mapping[str, Any]) -> Ended | None:
+        """Take up what an earlier worker left."""
+        bench = self._bench
+        sizes = await self._session.entered(self.id)
+        self.segments = Segments(sizes)
+        directory, told = bench.run_directory(self.id), self._session.known(self.id).input
+        paths = {stream: self.output_path(stream) for stream in STREAMS}
+        command = Identity(*memos["command"]) if "command" in memos else None
+        holder = Identity(*memos["holder"])
+        found = await bench.holders.adopt(directory, paths, holder, command, tty=told["tty"])
+        if isinstance(found, Ended):
+            return found
+        self._holder = found
+        await bench.host.off_loop(lambda: run_environment.forget(bench.host.files, directory))
+        at_ms = bench.host.clock.wall_ms()
+        text = "the worker of this session was replaced; the command was not touched"
+        await self._patiently(lambda: self._notice(text, at_ms))
+        return None
+
+    async def _notice(self, text: str, at_ms: int) -> None:
+        number = await self._session.restored(self.id, text, at_ms)
+        self.notices.append({"id": number, "text": text, "at": at_ms})
+
+    async def _follow(self) -> Ended:
+        """Follow the output into entries until the command has ended and all of it is entered."""
+        holder = self._holder
+        assert holder is not None
+        self._begun.set()
+        transcript = Transcript(self._bench, self, tty=self._session.known(self.id).input["tty"])
+        async with anyio.create_task_group() as tasks:
+            async with anyio.create_task_group() as beside:
+                beside.start_soon(transcript.watch)
+                beside.start_soon(self._expire)
+                tasks.start_soon(transcript.enter)
+                ended = await holder.ended()
+                beside.cancel_scope.cancel()
+            transcript.end(ended.sizes)  # the entries of all that came are made before the run ends
+        return ended
+
+    async def write_down(self, told: list[Told]) -> None:
+        """Commit the entries of some output."""
+        await self._patiently(lambda: self._session.output(self.id, told))
+
+    async def _expire(self) -> None:
+        """A run with a timeout is stopped when it has passed, counted from its start, over worker changes."""
+        task = self._session.known(self.id)
+        timeout_ms = task.input.get("timeoutMs")
+        if timeout_ms is None:
+            return
+        started = (task.memos or {}).get("startedAt", self._bench.host.clock.wall_ms())
+        spent_ms = max(0, self._bench.host.clock.wall_ms() - started)
+        await self._bench.host.clock.sleep_ms(max(0, timeout_ms - spent_ms))
+        await self.stop("timeout", None, None)
+
+    async def _finish(self, ended: Ended) -> None:
+        outcome, result = self._result(ended)
+        await self._patiently(lambda: self._session.ended(self.id, outcome, result))
+        self.segments.end()
+        self._bench.work.remove("run", self.id)
+        self._begun.set()
+        self._over.set()
+        self._bench.events.emit("run_ended", self.told())
+
+    def _result(self, ended: Ended) -> tuple[Outcome, dict[str, Any]]:
+        told: dict[str, Any] = {
+            "exit": ended.exit,
+            "signal": ended.signal,
+            "error": ended.error or ended.lost,
+            "endedAt": ended.at_ms,
+            "outputBytes": dict(self.segments.sizes),
+        }
+        if self._holder is not None and (gaps := self._holder.dropped()):
+            told["dropped"] = [list(gap) for gap in gaps]
+            told["droppedBytes"] = {s: sum(g.end - g.start for g in gaps if g.stream == s) for s in STREAMS}
+        result = {key: value for key, value in told.items() if value is not None}
+        stopped = (self._session.known(self.id).memos or {}).get("stop")
+        outcome: Outcome
+        if ended.interrupted:
+            outcome = "orphaned"
+        elif ended.lost is not None:
+            outcome = "faulted"
+        elif stopped:
+            outcome = "aborted"
+        else:
+            outcome = "completed" if ended.exit == 0 else "failed"
+        return outcome, result
+
+    async def _patiently(self, commit: Callable[[], Any]) -> None:
+        """Commit what has to be committed; a full disk is waited for, told once, and nothing is lost by it."""
+        told = False
+        while True:
+            try:
+                await commit()
+            except DiskFull as error:
+                if not told:
+                    LOG.error("run %s waits for room on the disk: %s", self.id, error)
+                    self.notices.append({"id": 0, "text": f"waits for room on the disk: {error}", "at": 0})
+                    told = True
+                await self._bench.host.clock.sleep_ms(FULL_DISK_PAUSE_MS)
+            else:
+                return
+
+    def _plan(self, wish: Wish) -> HolderPlan:
+        bench, name = self._bench, self._session.name
+        added = {
+            b"EUKHED_SESSION": self._session.id.encode(),
+            b"EUKHED_RUN": f"{name}/{self.id}".encode(),
+        }
+        env = {**wish.env, **bench.environ, **added}
+        return HolderPlan(
+            directory=bench.run_directory(self.id),
+            out=self.output_path("out"),
+            err=self.output_path("err"),
+            argv=wish.argv,
+            cwd=wish.cwd,
+            env=env,
+            umask=wish.umask,
+            limits=wish.limits,
+            nice=wish.nice,
+            tty=wish.tty,
+            rows=wish.rows,
+            cols=wish.cols,
+            stdin=wish.stdin,
+            survive=wish.survive,
+            cap_bytes=bench.cap_bytes,
+            grace_ms=wish.grace_ms,
+        )

@@ -1,0 +1,150 @@
+"""The output of a live run: watched as it grows, and made into entries.
+
+Views follow the files by what the watcher saw, at once; entries come after them, at most 100 ms later or
+64 KiB at a time (law output_entry_bounded). While nobody waits for its end, a flood is entered at a bounded
+pace: the bytes are safe in their file, and the worker stays free for others.
+"""
+
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from eukhed.host.seam import File
+from eukhed.storage.plain import plain
+from eukhed.storage.runs import DROPPED, OUTPUT
+from eukhed.worker import output_law
+from eukhed.worker.bench import Bench
+from eukhed.worker.follow import Growth
+from eukhed.worker.output import Gap
+from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
+
+GATHER_MS: Final = 100
+BATCH_BYTES: Final = 1024 * 1024
+PACE_BYTES_PER_S: Final = 16 * 1024 * 1024
+
+Told = tuple[str, Mapping[str, Any]]
+
+
+class Source(Protocol):
+    """The run that a transcript is of."""
+
+    id: int
+    viewers: int
+    segments: Segments
+
+    def output_path(self, stream: Stream) -> str: ...
+    def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]: ...
+    async def write_down(self, told: list[Told]) -> None: ...
+
+
+class Transcript:
+    """One run's output on its way into entries."""
+
+    def __init__(self, bench: Bench, source: Source, *, tty: bool) -> None:
+        self._bench = bench
+        self._source = source
+        self._streams: tuple[Stream, ...] = ("out",) if tty else STREAMS
+        self._entered: dict[Stream, int] = dict(source.segments.sizes)
+        self._files: dict[Stream, File] = {}
+        self._hurry = False
+
+    async def watch(self) -> None:
+        """Tell the segments of each growth until cancelled."""
+        paths = {stream: self._source.output_path(stream) for stream in self._streams}
+        async with Growth(self._bench.host, list(paths.values())) as growth:
+            while True:
+                self._look()
+                await growth.grown(watched=self._source.viewers > 0)
+
+    async def enter(self) -> None:
+        """Make entries of what comes, until all is entered of a run that is over."""
+        segments, clock = self._source.segments, self._bench.host.clock
+        try:
+            while True:
+                batch = self._next()
+                if not batch:
+                    if segments.over:
+                        return
+                    await segments.grown()
+                    if not segments.over:
+                        with clock.limit(GATHER_MS):
+                            await segments.ended()
+                    continue
+                count = sum(segment.end - segment.start for segment in batch)
+                await self._write(batch)
+                if count >= BATCH_BYTES and not segments.over:
+                    with clock.limit(1000 * count // PACE_BYTES_PER_S):
+                        await segments.ended()
+        finally:
+            for file in self._files.values():
+                file.close()
+
+    def end(self, sizes: Mapping[Stream, int] | None) -> None:
+        """The command has ended, its output reaching so far: look once more, then nothing comes."""
+        if sizes is None:
+            self._look()
+        for stream in self._streams if sizes else ():
+            self._source.segments.grow(stream, (sizes or {}).get(stream, 0))
+        self._source.segments.end()
+
+    def _look(self) -> None:
+        for stream in self._streams:
+            stat = self._bench.host.files.stat(self._source.output_path(stream))
+            if stat is not None:
+                self._source.segments.grow(stream, stat.size)
+
+    def _next(self) -> list[Segment]:
+        """What comes next, up to a batch; a stream that the list lost the order of comes first."""
+        segments = self._source.segments
+        if segments.behind(self._entered):
+            known = segments.known(self._entered)
+            due = [Segment(stream, self._entered[stream], known[stream]) for stream in self._streams]
+            due = [segment for segment in due if segment.start < segment.end]
+        else:
+            due = list(segments.following(self._entered))
+        batch, room = [], BATCH_BYTES
+        for segment in due:
+            if room <= 0:
+                break
+            end = min(segment.end, segment.start + room)
+            room -= end - segment.start
+            batch.append(Segment(segment.stream, segment.start, end))
+        return batch
+
+    async def _write(self, batch: list[Segment]) -> None:
+        told: list[Told] = []
+        for segment in batch:
+            told += await self._told(segment)
+        await self._source.write_down(told)
+        for segment in batch:
+            self._entered[segment.stream] = segment.end
+
+    async def _told(self, segment: Segment) -> list[Told]:
+        """The entries of one segment; what the cap took meanwhile is an entry of its own."""
+        stream, at = segment.stream, segment.start
+        told: list[Told] = []
+        for gap in [*self._source.dropped(stream, at, segment.end), Gap(stream, segment.end, segment.end)]:
+            data = await self._read(stream, at, gap.start - at)
+            told += [(OUTPUT, _data(stream, piece, data, at)) for piece in output_law.plan(data, at)]
+            if gap.start < gap.end:
+                told.append((DROPPED, {"stream": stream, "offset": gap.start, "length": gap.end - gap.start}))
+            at = gap.end
+        return told
+
+    async def _read(self, stream: Stream, offset: int, size: int) -> bytes:
+        if size <= 0:
+            return b""
+        file = self._files.get(stream)
+        if file is None:
+            file = self._files[stream] = self._bench.host.files.open(self._source.output_path(stream))
+        return await self._bench.host.off_loop(lambda: file.read(offset, size))
+
+
+def _data(stream: Stream, piece: output_law.Piece, block: bytes, block_offset: int) -> dict[str, Any]:
+    start = piece.offset - block_offset
+    data = block[start : start + piece.length]
+    told: dict[str, Any] = {"stream": stream, "offset": piece.offset, "length": piece.length}
+    if not piece.held:
+        return told | {"crc": f"{zlib.crc32(data):08x}"}
+    held = plain(data)
+    return told | ({"text": held} if isinstance(held, str) else held)

@@ -1,0 +1,254 @@
+"""One worker: who starts whom, and who outlives whom.
+
+    work
+    +-- the link's reader, the descriptors' reader     as long as that supervisor
+    +-- the worker's own sockets                       until the worker leaves
+    +-- busy journal, reporter                         until the worker leaves
+    +-- orphan watch                                   decides to leave when no supervisor comes
+    +-- a task a run, a task a viewer, a task a command
+
+A worker opens nothing before it was told to begin: its record is durable by then, so no crash leaves a
+session open in a process that nobody knows. How it leaves is decided once (desk.Leaving); holders and
+their commands are never part of this tree.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import anyio
+from anyio.abc import TaskGroup
+
+from eukhed.errors import ConnectionLost, EukhedError, Invalid
+from eukhed.host.seam import Host
+from eukhed.paths import Places
+from eukhed.storage.committer import Committer
+from eukhed.storage.lease import Lease
+from eukhed.storage.records import SESSION_KIND
+from eukhed.storage.storage import Storage
+from eukhed.timing import Timing
+from eukhed.wire import envelope
+from eukhed.wire.codec import encode
+from eukhed.wire.messages import Command, Event, Response, WorkerSpec
+from eukhed.wire.network import Channel, DescriptorChannel, Network
+from eukhed.worker import listener, orphan
+from eukhed.worker.bench import Bench
+from eukhed.worker.busy import BusyJournal
+from eukhed.worker.desk import Desk, Mode
+from eukhed.worker.events import Events
+from eukhed.worker.gate import Gate
+from eukhed.worker.greeting import hello
+from eukhed.worker.handed import Handed
+from eukhed.worker.holding import Holders
+from eukhed.worker.inbox import serve, serve_descriptors
+from eukhed.worker.runs import Runs
+from eukhed.worker.session import Session
+from eukhed.worker.uplink import Uplink
+from eukhed.worker.viewers import Viewers
+from eukhed.worker.work import Work
+
+HANDED_WAIT_MS = 5000
+
+
+class Settings(NamedTuple):
+    """What a worker is configured with, beside its spec."""
+
+    places: Places
+    timing: Timing
+    capabilities: Sequence[str]
+    cap_bytes: int
+    grace_ms: int
+    environ: Mapping[bytes, bytes]  # what every run is given back: EUKHED_HOME, _RUNTIME_DIR
+
+
+async def work(
+    host: Host,
+    network: Network,
+    holders: Holders,
+    spec: WorkerSpec,
+    settings: Settings,
+    link: Channel,
+    descriptors: DescriptorChannel,
+) -> None:
+    """Serve one session until the worker leaves.
+
+    Raises:
+        EukhedError: the session cannot be served; the supervisor was told, when there is one.
+    """
+    log = logging.getLogger("eukhed.worker")
+    uplink = Uplink()
+    try:
+        await link.send(envelope.write(hello(host, spec, settings.capabilities, spec.generation)))
+        await _begin(link)
+    except ConnectionLost:
+        log.info("the supervisor went before this worker was recorded; nothing was begun")
+        return
+    uplink.attach(link)
+    try:
+        await _serve(host, network, holders, spec, settings, uplink, link, descriptors, log)
+    except EukhedError as error:
+        uplink.say(Event("failed", encode({"error": error.as_wire()}), client=0))
+        log.error("session %s cannot be served: %s", spec.session, error)
+        raise
+    finally:
+        link.close()
+        descriptors.close()
+
+
+async def _begin(link: Channel) -> None:
+    """Wait at the gate on the channel until the record of this worker is durable."""
+    message = envelope.read(await link.receive())
+    if not isinstance(message, Command) or message.type != "begin":
+        raise Invalid("the first command to a worker is begin")
+    await link.send(envelope.write(Response(message.id, encode({}), message.client)))
+
+
+async def _serve(
+    host: Host,
+    network: Network,
+    holders: Holders,
+    spec: WorkerSpec,
+    settings: Settings,
+    uplink: Uplink,
+    link: Channel,
+    descriptors: DescriptorChannel,
+    log: logging.Logger,
+) -> None:
+    path = settings.places.storage(spec.session)
+    lease = await host.off_loop(lambda: Lease.take(host.files, path, host.processes.own(), spec.session))
+    try:
+        storage = await host.off_loop(lambda: Storage.open(host.files, path))
+        session = Session(host, storage, Committer(storage, host), path, session_facts(storage, spec.session))
+        try:
+            sockets = await _listen(network, settings.places, spec)
+            try:
+                async with anyio.create_task_group() as tasks:
+                    desk = _desk(host, network, holders, spec, settings, uplink, session, tasks, log)
+                    await _live(desk, sockets, link, descriptors)
+                    tasks.cancel_scope.cancel()
+            finally:
+                sockets.close()
+        finally:
+            await session.close()
+    finally:
+        lease.release()
+
+
+async def _live(desk: Desk, sockets: listener.Sockets, link: Channel, descriptors: DescriptorChannel) -> None:
+    tasks = desk.tasks
+    tasks.start_soon(desk.busy.keep)
+    taken_up = await desk.runs.take_up()
+    tasks.start_soon(listener.accept_supervisors, desk, sockets.frames)
+    tasks.start_soon(listener.accept_descriptors, desk, sockets.descriptors)
+    desk.uplink.say(Event("ready", encode(desk.state()), client=0))
+    desk.log.info("session %s is open; %d runs were taken up", desk.session.name, taken_up)
+    tasks.start_soon(serve, desk, link)
+    tasks.start_soon(serve_descriptors, desk, descriptors)
+    tasks.start_soon(_report, desk)
+    tasks.start_soon(_watch_for_loss, desk)
+    await _leave(desk, await desk.leaving.decided())
+
+
+async def _report(desk: Desk) -> None:
+    """Tell the supervisor of each change of the work set, and all of it whenever a link is made."""
+
+    async def on_link() -> None:
+        while True:
+            await desk.uplink.changed()
+            desk.uplink.say(Event("work", encode(desk.state()), client=0))
+
+    desk.tasks.start_soon(on_link)
+    while True:
+        await desk.work.changed()
+        desk.uplink.say(Event("work", encode(desk.state()), client=0))
+
+
+async def _watch_for_loss(desk: Desk) -> None:
+    desk.leaving.decide(await orphan.watch(desk), "nobody: the supervisor was lost")
+
+
+async def _leave(desk: Desk, mode: Mode) -> None:
+    """End what is to be ended, write down what is left, and let go."""
+    desk.gate.leave()
+    if mode == "force":
+        for run in desk.runs.live():
+            desk.tasks.start_soon(run.stop, desk.leaving.actor, None, None)
+        await desk.work.idle()
+    await desk.busy.record(busy=bool(desk.work))
+    desk.runs.let_go()
+    desk.busy.close()
+    desk.handed.close()
+    desk.log.info("leaving (%s, asked by %s); work: %d", mode, desk.leaving.actor, len(desk.work.items()))
+
+
+def session_facts(storage: Storage, session: str) -> dict[str, Any]:
+    """Name and directory of a session, from its document.
+
+    Raises:
+        Invalid: the storage is no session.
+    """
+    for document in storage.records.documents.values():
+        if document.kind == SESSION_KIND and document.retired_at is None:
+            content = storage.records.content(document.id)
+            return {"id": session, "name": content["name"], "cwd": content["cwd"]}
+    raise Invalid(f"the storage of {session} has no document of kind {SESSION_KIND}: it is no session")
+
+
+async def _listen(network: Network, places: Places, spec: WorkerSpec) -> listener.Sockets:
+    frames = await network.listen(places.worker_socket(spec.worker))
+    try:
+        descriptors = await network.listen_descriptors(places.worker_descriptors_socket(spec.worker))
+    except BaseException:
+        frames.close()
+        raise
+    return listener.Sockets(frames, descriptors)
+
+
+def _desk(
+    host: Host,
+    network: Network,
+    holders: Holders,
+    spec: WorkerSpec,
+    settings: Settings,
+    uplink: Uplink,
+    session: Session,
+    tasks: TaskGroup,
+    log: logging.Logger,
+) -> Desk:
+    places, timing, work_set = settings.places, settings.timing, Work()
+    gate = Gate(host.clock, timing.quiesce_hold_ms, work_set)
+    journal = places.recovery_journal(spec.worker)
+    busy = BusyJournal(host, journal, session.id, work_set, timing.busy_refresh_ms)
+    events = Events(session.id, spec.instance, uplink)
+    bench = Bench(
+        host,
+        session,
+        holders,
+        work_set,
+        busy,
+        events,
+        places,
+        settings.cap_bytes,
+        settings.grace_ms,
+        {**settings.environ, b"EUKHED_SOCKET": spec.socket.encode()},
+    )
+    return Desk(
+        host,
+        network,
+        spec,
+        timing,
+        places,
+        log,
+        settings.capabilities,
+        uplink,
+        work_set,
+        gate,
+        busy,
+        events,
+        session,
+        Runs(session, gate, bench, tasks),
+        Viewers(host, uplink, tasks),
+        Handed(host.clock, HANDED_WAIT_MS),
+        tasks,
+        spec.generation,
+    )

@@ -1,0 +1,79 @@
+"""The busy journal: evidence is on the disk before work begins, and is renewed while it lasts."""
+
+import json
+from pathlib import Path
+
+import anyio
+
+from eukhed.host.files import SystemFiles
+from eukhed.host.seam import Host
+from eukhed.worker.busy import BusyJournal
+from eukhed.worker.work import Item, Work
+from tests.fakes.clock import VirtualClock, run
+from tests.fakes.life import Life
+from tests.fakes.off_loop import Inline
+from tests.fakes.processes import ProcessTable
+
+REFRESH_MS = 300_000
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def journal(path: Path, clock: VirtualClock, work: Work) -> BusyJournal:
+    table = ProcessTable()
+    processes = table.seen_by(table.start("worker")[0])
+    return BusyJournal(
+        Host(clock, SystemFiles(), processes, Inline(Life("w"))), str(path), "s", work, REFRESH_MS
+    )
+
+
+def test_evidence_follows_the_work(tmp_path: Path) -> None:
+    async def main() -> None:
+        path, clock, work = tmp_path / "w.recovery.jsonl", VirtualClock(), Work()
+        one = journal(path, clock, work)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one.keep)
+            await anyio.sleep(1)
+            assert [line["busy"] for line in lines(path)] == [False]
+            work.add(Item("run", 7))
+            await one.believed()
+            assert [line["busy"] for line in lines(path)] == [False, True]
+            began = lines(path)[-1]["recordedAt"]
+            await anyio.sleep(REFRESH_MS / 1000 + 1)
+            renewed = lines(path)[-1]["recordedAt"]
+            assert isinstance(began, int)
+            assert isinstance(renewed, int)
+            assert began + REFRESH_MS <= renewed <= clock.wall_ms()
+            work.add(Item("run", 8))
+            await anyio.sleep(1)
+            assert len(lines(path)) == 3, "a change that leaves it busy says nothing new"
+            work.remove("run", 7)
+            work.remove("run", 8)
+            await anyio.sleep(1)
+            assert [line["busy"] for line in lines(path)] == [False], "all idle: the file starts over"
+            tasks.cancel_scope.cancel()
+        one.close()
+
+    run(main)
+
+
+def test_a_worker_with_work_says_so_first_thing_after_suspend(tmp_path: Path) -> None:
+    async def main() -> None:
+        path, clock, work = tmp_path / "w.recovery.jsonl", VirtualClock(), Work()
+        one = journal(path, clock, work)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one.keep)
+            work.add(Item("run", 7))
+            await one.believed()
+            clock.suspend(3 * 3_600_000)
+            work.add(Item("run", 8))  # whatever wakes it first
+            await anyio.sleep(1)
+            stamp = lines(path)[-1]["recordedAt"]
+            assert isinstance(stamp, int)
+            assert clock.wall_ms() - stamp <= 1000
+            tasks.cancel_scope.cancel()
+        one.close()
+
+    run(main)

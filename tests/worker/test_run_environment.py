@@ -1,0 +1,23 @@
+"""The environment of a run that has not started: one private file, read back exactly, gone when it is told to."""
+
+import stat
+from pathlib import Path
+
+from eukhed.host.files import SystemFiles
+from eukhed.worker.run_environment import forget, keep, path_in, read
+
+ENV = {b"PATH": b"/bin", b"ODD": b"\xff\n", b"SECRET": b"s3cret"}
+
+
+def test_it_is_kept_privately_and_forgotten(tmp_path: Path) -> None:
+    files, directory = SystemFiles(), str(tmp_path / "session" / "run-3")
+    assert read(files, directory) is None
+    keep(files, directory, ENV)
+    assert stat.S_IMODE(Path(path_in(directory)).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(directory).stat().st_mode) == 0o700
+    assert read(files, directory) == ENV
+    keep(files, directory, {b"A": b"b"})
+    assert read(files, directory) == {b"A": b"b"}
+    forget(files, directory)
+    forget(files, directory)
+    assert read(files, directory) is None
