@@ -1,8 +1,10 @@
 """The launcher: a short-lived process that keeps, replaces or starts the daemon, and says which.
 
-__main__     `python -m eukhed.launcher`: arguments in, one JSON line out
-launch       one launch: look, decide, act, until a daemon serves
-look         what is seen of a daemon: its lock, its hello
-daemonize    the double fork, the clean environment, the exec, the wait for readiness
-replacement_law / relaunch_law   what may be replaced or relaunched, and by whom
+    __main__         `python -m eukhed.launcher`: arguments in, one JSON line out
+    launch           look, ask, act, until a daemon serves
+    look             what is seen of a daemon: its lock, its hello; and the one thing that is asked of it
+    daemonize        the double fork, the clean environment, the exec, the wait for readiness
+    replacement_law  what may be used, replaced or started, and by whom
+
+Like the client, this room blocks: it has no event loop, and it is gone once a daemon serves.
 """

@@ -150,7 +150,17 @@ def _run(arguments: Arguments, manager: Manager, herald: Announcer, made: Made) 
             await supervise(host, network, spawner, settings)
             tasks.cancel_scope.cancel()
 
-    anyio.run(run, backend_options={"loop_factory": uvloop.new_event_loop})
+    try:
+        anyio.run(run, backend_options={"loop_factory": uvloop.new_event_loop})
+    except BaseExceptionGroup as group:
+        raise sole(group) from group
+
+
+def sole(error: BaseException) -> BaseException:
+    """The one error that a tree of tasks ended with; the group itself when there are several."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 async def _signals(send: ObjectSendStream[int]) -> None:

@@ -21,7 +21,7 @@ from eukhed.supervisor.adoption_law import Verdict as AdoptionVerdict
 from eukhed.supervisor.house import LOG, House, told
 from eukhed.supervisor.links import Link
 from eukhed.supervisor.lives import Life
-from eukhed.supervisor.records import Lifecycle, Record
+from eukhed.supervisor.records import Record
 from eukhed.supervisor.routing import Route, shutting_down
 from eukhed.supervisor.routing_law import Phase
 from eukhed.supervisor.stopping import StopOrder
@@ -101,9 +101,13 @@ class Keeper:
         self.work, self.asks = list(state.get("work") or ()), list(state.get("waiting") or ())
         self.route.name = str(state.get("name") or self.route.name)
 
-    async def save(self, **changes: Any) -> None:
-        """Write the worker's record; it is durable when this returns."""
-        self.record = await self._house.records.save(self.record, **changes)
+    async def note(self, **changes: Any) -> None:
+        """Write what is worth knowing of the worker; on a full disk it is known here only."""
+        try:
+            self.record = await self._house.records.save(self.record, **changes)
+        except DiskFull as error:
+            LOG.error("session %s: its record is not written: %s", self.route.name, told(error))
+            self.record = replace(self.record, **changes)
 
     # the stages
 
@@ -274,25 +278,17 @@ class Keeper:
         self.route.phase = Phase.PAUSED
         self.route.announce("session_lost", {"reason": reason, "at": clock.wall_ms()})
         self.next_try_at = WallMs(clock.wall_ms() + pause_ms)
-        await self._note("recovering", reason)
+        await self.note(lifecycle="recovering", last_error=reason)
         if await self._uninterrupted(lambda: clock.sleep_ms(pause_ms)):
             return Stage(self.launch)
         return await self._judge(Broken(reason))
-
-    async def _note(self, lifecycle: Lifecycle, reason: str) -> None:
-        """Write what became of the worker; a full disk changes nothing of it."""
-        try:
-            await self.save(lifecycle=lifecycle, last_error=reason)
-        except DiskFull as error:
-            LOG.error("session %s: %s; it is not written: %s", self.route.name, lifecycle, told(error))
-            self.record = replace(self.record, lifecycle=lifecycle, last_error=reason)
 
     def _hopeless(self, error: EukhedError) -> bool:
         """A first start that was refused for a reason that another start would meet again."""
         return not self._was_ready and not self._restored and error.code not in CRASHES
 
     async def _give_up(self, reason: str) -> Stage:
-        await self._note("failed", reason)
+        await self.note(lifecycle="failed", last_error=reason)
         await revival.settle(self._house, self.record, "worker_gave_up")
         LOG.error("session %s is given up: %s", self.route.name, reason)
         self.route.announce("session_gave_up", {"reason": reason, "at": self._house.host.clock.wall_ms()})

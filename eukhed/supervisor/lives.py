@@ -111,7 +111,7 @@ class Life:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, identity)
             if keeper.record.name != keeper.route.name or keeper.record.lifecycle != "ready":
-                await keeper.save(name=keeper.route.name, lifecycle="ready")
+                await keeper.note(name=keeper.route.name, lifecycle="ready")
             async for message in self._inbox:
                 match message:
                     case Died():
@@ -173,7 +173,7 @@ class Life:
             keeper.stop_failed(order, error)
             return
         if not await stopping.ask_to_leave(self._house, self.link, order):
-            keeper.record = await stopping.exhume(self._house, keeper.record)
+            await keeper.note(tombstone=None, lifecycle="ready")
             keeper.stop_failed(order, None)
             return
         keeper.route.phase = Phase.STOPPING

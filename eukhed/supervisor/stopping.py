@@ -55,11 +55,6 @@ async def entomb(house: House, record: Record, order: StopOrder) -> Record:
         return record
 
 
-async def exhume(house: House, record: Record) -> Record:
-    """The worker goes on: the stop was not meant any more."""
-    return await house.records.save(record, tombstone=None, lifecycle="ready")
-
-
 async def ask_to_leave(house: House, link: Link | None, order: StopOrder) -> bool:
     """Whether the worker obeys, or cannot say that it does not."""
     if link is None:
