@@ -1,0 +1,261 @@
+"""The holder's loop: behind its gate, then beside its command, until the command has ended.
+
+gated     only the worker that made it is heard; its end is ours, and nothing was started
+running   workers come and go; output is copied where it must be, input is fed, the cap is kept
+ended     the status is on the disk; a stop goes on until nothing below is left; then we leave
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # unknown to typeshed; signal.py builds enums, 5 ms a start
+import _socket
+import ctypes
+import os
+import select
+import time
+
+from eukhed.worker.holder.command import NotStarted, start, start_ticks
+from eukhed.worker.holder.descendants import living, signal_all
+from eukhed.worker.holder.input import Input
+from eukhed.worker.holder.outputs import Outputs
+from eukhed.worker.holder.peers import Listener, Peer
+from eukhed.worker.holder.place import Place, as_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Plan = dict[str, Any]  # HolderPlan's fields by name, and the numbers of our descriptors
+
+SET_CHILD_SUBREAPER = 36
+STOP_LOOK_MS = 20
+KILL_PATIENCE_MS = 5000
+PEERS_MAX = 16
+HEARD = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM, _signal.SIGUSR1, _signal.SIGUSR2)
+
+
+def now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
+
+
+class Holder:
+    """One command and what it needs. One task, one loop; all state is here."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.place = Place(plan["directory"])
+        self.peers = [Peer(_socket.socket(fileno=plan["channel"]))]  # the newest is the last, and drives
+        self.wakeups, wakeups_in = os.pipe()
+        for fd in (self.wakeups, wakeups_in):
+            os.set_blocking(fd, False)
+        _signal.set_wakeup_fd(wakeups_in, warn_on_full_buffer=False)
+        for number in (*HEARD, _signal.SIGCHLD):
+            _signal.signal(number, lambda *_: None)  # a handler, for what is ignored is inherited
+        ctypes.CDLL(None, use_errno=True).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.listener = Listener(self.place)
+        self.outputs = Outputs(plan, self.place)
+        self.input = Input(plan, self.outputs)
+        self.poll = select.poll()
+        self.pid = 0
+        self.started: bytes = b""
+        self.status: bytes = b""
+        self.stopping = False
+        self.kill_at = 0  # of the stop that is under way
+
+    # behind the gate
+
+    def gate(self) -> bool:
+        """Wait for the word to go. False when the channel closed first."""
+        peer = self.peers[0]
+        peer.sock.setblocking(True)
+        while message := peer.receive():
+            if message == b"g":
+                peer.sock.setblocking(False)
+                return True
+            if message[:1] in {b"w", b"r"}:
+                self._resize(message)
+        self._write_status(
+            {"error": "its worker was gone before it was told to go", "exit": None, "started": False}
+        )
+        return False
+
+    def start(self) -> bool:
+        """Execute the command and tell what became of it."""
+        try:
+            streams = (self.input.child_fd, *self.outputs.child_fds())
+            self.pid, notes = start(self.plan, self.place, streams, self.outputs.slave)
+        except NotStarted as why:
+            self._write_status({"error": why.message, "exit": why.status})
+            told = {"errno": why.number, "error": why.message, "exit": why.status}
+            self._tell(b"f" + as_json(told).encode())
+            return False
+        self.outputs.started()
+        self.input.started()
+        facts = {"pid": self.pid, "start": start_ticks(self.pid), "notes": notes}
+        self.started = b"s" + as_json(facts).encode()
+        self._tell(self.started)
+        return True
+
+    # beside the command
+
+    def run(self) -> None:
+        """Serve until the command has ended and, after a stop, until nothing is left of it."""
+        self._watch()
+        while not self.status or self.stopping:
+            for fd, events in self.poll.poll(self._wait_ms()):
+                self._ready(fd, events)
+            self.outputs.tick(now_ms())
+            if self.stopping:
+                self._go_on_stopping()
+            elif not self.peers and not self.plan["survive"] and not self.status:
+                self._stop(_signal.SIGTERM, self.plan["grace_ms"])
+            self._watch()
+        self.listener.close()
+
+    def _watch(self) -> None:
+        """Poll for what can make progress now, and only for that."""
+        self.poll = select.poll()
+        self.poll.register(self.wakeups, select.POLLIN)
+        self.poll.register(self.listener.fd, select.POLLIN)
+        for peer in self.peers:
+            self.poll.register(peer.fd, select.POLLIN)
+        if not self.status:
+            read, written = self.outputs.watched(), self.input.watched()
+            for fd in read.keys() | written.keys():
+                self.poll.register(fd, read.get(fd, 0) | written.get(fd, 0))
+
+    def _wait_ms(self) -> int | None:
+        if self.stopping:
+            return STOP_LOOK_MS
+        return self.outputs.wait_ms(now_ms())
+
+    def _ready(self, fd: int, events: int) -> None:
+        if fd == self.wakeups:
+            os.read(fd, 4096)
+            self._reap()
+        elif fd == self.listener.fd:
+            self._accept()
+        elif peer := next((peer for peer in self.peers if peer.fd == fd), None):
+            self._hear(peer)
+        else:
+            self.outputs.ready(fd)
+            if events & (select.POLLOUT | select.POLLERR):
+                self._feed()
+
+    def _feed(self) -> None:
+        for taker, taken in self.input.feed_it():
+            if taker in self.peers and not taker.send(b"t%d" % taken):
+                self._lose(taker)
+
+    def _accept(self) -> None:
+        if not (peer := self.listener.accept()):
+            return
+        if len(self.peers) >= PEERS_MAX:
+            self._lose(self.peers[0])
+        self.peers.append(peer)
+        for message in (self.started, self.status):
+            if message and not peer.send(message):
+                self._lose(peer)
+                return
+
+    def _lose(self, peer: Peer) -> None:
+        self.peers.remove(peer)
+        peer.close()
+
+    def _hear(self, peer: Peer) -> None:
+        while (message := peer.receive()) is not None:
+            if not message:
+                self._lose(peer)
+                return
+            if peer is self.peers[-1] and not self._obey(peer, message):
+                self._lose(peer)
+                return
+
+    def _obey(self, peer: Peer, message: bytes) -> bool:
+        """Do what the driving worker asks; False when it does not keep to the protocol."""
+        kind, body = message[:1], message[1:]
+        if kind == b"i":
+            return self.input.put(peer, body)
+        if kind == b"z":
+            self.input.end()
+        elif kind in {b"w", b"r"}:
+            self._resize(message)
+        elif kind == b"k":
+            number, grace_ms = body.split()
+            self._stop(int(number), int(grace_ms))
+        return True
+
+    def _resize(self, message: bytes) -> None:
+        rows, columns = message[1:].split()
+        self.outputs.resize(int(rows), int(columns), now_ms() if message[:1] == b"r" else None)
+
+    def _tell(self, message: bytes) -> None:
+        for peer in list(self.peers):
+            if not peer.send(message):
+                self._lose(peer)
+
+    # the end
+
+    def _reap(self) -> None:
+        """Bury orphans; the command itself only when all that it wrote was read."""
+        while found := self._dead_child():
+            if found == self.pid:
+                self._command_ended()
+            else:
+                os.waitpid(found, 0)
+
+    def _dead_child(self) -> int:
+        try:
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return 0
+        return found.si_pid if found else 0
+
+    def _command_ended(self) -> None:
+        self.outputs.drain()
+        _, code = os.waitpid(self.pid, 0)
+        self.pid = 0
+        if os.WIFSIGNALED(code):
+            self._write_status({"signal": os.WTERMSIG(code)})
+        else:
+            self._write_status({"exit": os.WEXITSTATUS(code)})
+        self._tell(self.status)
+
+    def _write_status(self, facts: dict[str, object]) -> None:
+        facts = {"exit": None, "signal": None, "error": None} | facts
+        facts |= {"ended_ms": time.time_ns() // 1_000_000}
+        facts |= {"sizes": self.outputs.sizes(), "dropped": self.outputs.dropped()}
+        self.place.write("status", facts)
+        self.status = b"e" + as_json(facts).encode()
+
+    # a stop
+
+    def _stop(self, number: int, grace_ms: int) -> None:
+        kill_at = now_ms() + grace_ms
+        self.kill_at = min(self.kill_at, kill_at) if self.stopping else kill_at
+        self.stopping = True
+        signal_all(number, self._group())
+        signal_all(_signal.SIGCONT, self._group())  # who is stopped cannot end in peace
+
+    def _go_on_stopping(self) -> None:
+        self._reap()
+        late_ms = now_ms() - self.kill_at
+        left = len(living()) if late_ms < 0 else signal_all(_signal.SIGKILL, self._group())
+        if (not self.pid and not left) or late_ms > KILL_PATIENCE_MS:
+            self.stopping = False
+            self._tell(b"k%d" % left)  # what is left belongs to another user
+
+    def _group(self) -> int | None:
+        return self.pid or None
+
+
+def hold(plan: Plan) -> None:
+    """The whole life of a holder. Does not return."""
+    os.closerange(3, min(plan["descriptors"]))
+    kept = sorted(plan["descriptors"])
+    for below, above in zip(kept, [*kept[1:], 1 << 30], strict=True):
+        os.closerange(below + 1, above)
+    holder = Holder(plan)
+    if holder.gate() and holder.start():
+        holder.run()
+    os._exit(0)

@@ -1,0 +1,151 @@
+"""How the command's output gets into its files.
+
+direct    the command has the files themselves; the holder only keeps them below the cap
+terminal  the command has a terminal, whose other side is copied
+copied    the command has pipes, which are copied: where a file system cannot punch holes
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import termios
+
+from eukhed.worker.holder.streams import Stream, Streams
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eukhed.worker.holder.main import Plan
+    from eukhed.worker.holder.place import Place
+
+READ = 64 << 10
+READS = 64  # reads in one turn of the loop; then input and peers have theirs
+DRAIN_MAX = 1 << 20  # more than any pipe or terminal holds: what was written before the end is read
+REDRAW_MS = 50
+INPUT_FLAGS, UTF8 = 0, 0o40000  # IUTF8: the terminal erases whole characters
+
+
+class Outputs:
+    """The output of one run on its way to the disk."""
+
+    def __init__(self, plan: Plan, place: Place) -> None:
+        self.streams = Streams(place, plan["out"], plan["err"], plan["cap_bytes"])
+        self.looks_ms: tuple[int, int] = (plan["look_ms"], plan["idle_look_ms"])
+        self.look_at = 0
+        self.wanted: tuple[int, int] | None = None  # the size after a redraw
+        self.resize_at = 0
+        self.master = self.slave = -1
+        self.sources: dict[int, Stream] = {}  # what is read, and where it goes
+        self.child_ends: list[int] = []
+        if plan["tty"]:
+            self._open_terminal(plan["rows"], plan["cols"])
+        elif not self.streams.punching:
+            for stream in self.streams.all:
+                source, child_end = os.pipe()
+                os.set_blocking(source, False)
+                self.sources[source] = stream
+                self.child_ends.append(child_end)
+
+    def _open_terminal(self, rows: int, columns: int) -> None:
+        self.master, self.slave = os.openpty()  # we keep the slave: no hangup is seen while the command lives
+        os.set_blocking(self.master, False)
+        modes = termios.tcgetattr(self.slave)
+        modes[INPUT_FLAGS] |= UTF8
+        termios.tcsetattr(self.slave, termios.TCSANOW, modes)
+        self.resize(rows, columns)
+        self.sources[self.master] = self.streams.all[0]
+
+    def child_fds(self) -> tuple[int, int]:
+        """Descriptors 1 and 2 of the command."""
+        if self.slave >= 0:
+            return self.slave, self.slave
+        ends = self.child_ends or [stream.fd for stream in self.streams.all]
+        return ends[0], ends[-1]
+
+    def started(self) -> None:
+        for fd in self.child_ends:
+            os.close(fd)
+        self.child_ends.clear()
+
+    def resize(self, rows: int, columns: int, redraw_ms: int | None = None) -> None:
+        """Set the terminal's size; its foreground group gets SIGWINCH if it is another one.
+
+        `redraw_ms` (now) makes it another one for a moment, since most programs redraw only for a change.
+        """
+        if self.master < 0:
+            return
+        size = rows, columns
+        if redraw_ms is not None and termios.tcgetwinsize(self.master) == size:
+            self.wanted, self.resize_at = size, redraw_ms + REDRAW_MS
+            size = (rows - 1 if rows > 1 else rows + 1), columns
+        else:
+            self.wanted = None
+        termios.tcsetwinsize(self.master, size)
+
+    def watched(self) -> dict[int, int]:
+        """What to poll for."""
+        return dict.fromkeys(self.sources, select.POLLIN)
+
+    def ready(self, fd: int) -> None:
+        """Copy what is there."""
+        if fd in self.sources:
+            self._copy(fd, READS * READ, READS)
+            if self.streams.over():
+                self.streams.trim()
+
+    def _copy(self, fd: int, limit: int, reads: int) -> None:
+        stream = self.sources[fd]
+        while limit > 0 and reads > 0:
+            try:
+                data = os.read(fd, READ)
+            except BlockingIOError:
+                return
+            except OSError:  # EIO: the terminal was hung up
+                data = b""
+            if not data:
+                del self.sources[fd]
+                return
+            stream.write(data)
+            limit -= len(data)
+            reads -= 1
+
+    def drain(self) -> None:
+        """Copy all that the command wrote before it ended; what others still write may stay unread."""
+        for fd in list(self.sources):
+            self._copy(fd, DRAIN_MAX, DRAIN_MAX)
+        self.sources.clear()
+        for stream in self.streams.all:
+            stream.look()
+        if self.streams.over():
+            self.streams.trim()
+
+    def wait_ms(self, now_ms: int) -> int | None:
+        """Until the next tick; None when only what is polled matters."""
+        due = [self.look_at] if self._direct() else []
+        if self.wanted:
+            due.append(self.resize_at)
+        return max(0, min(due) - now_ms) if due else None
+
+    def tick(self, now_ms: int) -> None:
+        """Do what is due."""
+        if self.wanted and now_ms >= self.resize_at:
+            self.resize(*self.wanted)
+        if self._direct() and now_ms >= self.look_at:
+            self._look(now_ms)
+
+    def _look(self, now_ms: int) -> None:
+        """Look at files that the command writes to: soon again while they grow, else seldom."""
+        grew = [stream.look() for stream in self.streams.all]
+        busy_ms, idle_ms = self.looks_ms
+        self.look_at = now_ms + (busy_ms if any(grew) else idle_ms)
+        if self.streams.over():
+            self.streams.trim()
+
+    def _direct(self) -> bool:
+        return self.slave < 0 and self.streams.punching
+
+    def sizes(self) -> dict[str, object]:
+        return {stream.name: stream.size for stream in self.streams.all}
+
+    def dropped(self) -> dict[str, object]:
+        return self.streams.dropped()

@@ -1,0 +1,142 @@
+"""The output files: written to where the command does not write by itself, and kept below the cap.
+
+Offsets stay true whatever is dropped: a hole is punched where the file system can do it; else the file is
+copied around the hole, which is possible only where nobody but the holder writes to it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+
+from eukhed.worker.holder.cap_law import BLOCK, end_of_drop, head_of, kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eukhed.worker.holder.place import Place
+
+PUNCH_HOLE_KEEP_SIZE = 3
+CANNOT_PUNCH = {errno.EOPNOTSUPP, errno.ENOSYS, errno.ENODEV}
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+PIECE = 1 << 20
+
+
+def punch(fd: int, start: int, end: int) -> None:
+    """Give the blocks between two offsets back to the file system. Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.fallocate(fd, PUNCH_HOLE_KEEP_SIZE, ctypes.c_int64(start), ctypes.c_int64(end - start)):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+class Stream:
+    """One output file, opened to append."""
+
+    def __init__(self, name: str, path: bytes) -> None:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        self.name = name
+        self.path = path
+        self.fd = os.open(path, flags, 0o600)
+        self.size = os.fstat(self.fd).st_size
+        self.dropped = 0  # bytes from the head up to here were dropped by the cap
+        self.gaps: list[list[int]] = []  # [offset, length] that a full disk refused
+
+    def can_punch(self) -> bool:
+        """Whether this file system makes holes (asked of an empty range behind the end)."""
+        try:
+            punch(self.fd, self.size + BLOCK, self.size + 2 * BLOCK)
+        except OSError as error:
+            if error.errno in CANNOT_PUNCH:
+                return False
+            raise
+        return True
+
+    def write(self, data: bytes) -> None:
+        """Append. What a full disk refuses becomes a gap: the command neither waits nor fails for it."""
+        while data:
+            try:
+                taken = os.write(self.fd, data)
+            except OSError as error:
+                if error.errno not in NO_ROOM:
+                    raise
+                self._refused(len(data))
+                return
+            self.size += taken
+            data = data[taken:]
+
+    def _refused(self, length: int) -> None:
+        last = self.gaps[-1] if self.gaps else [0, 0]
+        if sum(last) == self.size and last[1]:
+            last[1] += length
+        else:
+            self.gaps.append([self.size, length])
+        self.size += length
+        os.ftruncate(self.fd, self.size)  # a hole costs no block
+
+    def look(self) -> bool:
+        """Ask for the size of a file that others write to; whether it grew."""
+        size, self.size = self.size, os.fstat(self.fd).st_size
+        return self.size > size
+
+    def drop(self, head: int, end: int, *, punching: bool) -> None:
+        """Drop the bytes from the head (or from what was dropped) up to `end`."""
+        start, self.dropped = max(head, self.dropped), end
+        if punching:
+            punch(self.fd, start, end)
+        else:
+            self._copy_around(head, end)
+
+    def _copy_around(self, head: int, end: int) -> None:
+        staged = self.path + b".new"
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(staged, flags, 0o600)
+        for start, stop in ((0, head), (end, self.size)):
+            os.ftruncate(fd, start)
+            while start < stop:
+                start += os.write(fd, os.pread(self.fd, min(PIECE, stop - start), start))  # noqa: PLW2901 - the place of the copy
+        os.rename(staged, self.path)
+        os.close(self.fd)
+        self.fd = fd
+
+    def told_dropped(self, head: int) -> list[list[int]]:
+        """All that is not there: [offset, length], in order."""
+        holes = [[head, self.dropped - head]] if self.dropped else []
+        return sorted(holes + [gap for gap in self.gaps if sum(gap) > self.dropped])
+
+
+class Streams:
+    """The output of one run, and its cap."""
+
+    def __init__(self, place: Place, out: bytes, err: bytes | None, cap: int) -> None:
+        self.place = place
+        self.cap = cap
+        self.all = [Stream("out", out)] + ([Stream("err", err)] if err else [])
+        self.punching = self.all[0].can_punch()
+
+    def trim(self) -> None:
+        """Drop what is over the cap. What is dropped is written down first, so no zeros are read as output."""
+        head = head_of(self.cap)
+        for at, stream in enumerate(self.all):
+            other = self.all[1 - at] if len(self.all) > 1 else None
+            had = (stream.size, stream.dropped)
+            end = end_of_drop(had, (other.size, other.dropped) if other else None, self.cap)
+            if end <= stream.dropped:
+                continue
+            told = self.dropped()
+            told[stream.name] = [[head, end - head], *(gap for gap in stream.gaps if sum(gap) > end)]
+            try:
+                self.place.write("dropped", told, durable=False)
+            except OSError as error:
+                if error.errno in NO_ROOM:
+                    return  # at the next look
+                raise
+            stream.drop(head, end, punching=self.punching)
+
+    def over(self) -> bool:
+        """Whether there is something to drop."""
+        return sum(kept((stream.size, stream.dropped), self.cap) for stream in self.all) > self.cap
+
+    def dropped(self) -> dict[str, object]:
+        head = head_of(self.cap)
+        return {stream.name: stream.told_dropped(head) for stream in self.all}

@@ -1,0 +1,23 @@
+"""The cap law, said the slow way: a stream as the set of its blocks that are there."""
+
+BLOCK = 4096
+MIB = 1 << 20
+
+
+def end_of_drop(stream: tuple[int, int], other: tuple[int, int] | None, cap: int) -> int:
+    """Drop block by block from the oldest after the head until the newest that may stay are left."""
+    head = min(MIB, cap // 4 // BLOCK * BLOCK)
+
+    def held(size: int, dropped: int) -> int:
+        return size - (dropped - head if dropped > head else 0)
+
+    size, dropped = stream
+    allowed = cap
+    if other is not None:
+        allowed = max(cap - held(*other), cap - cap // 2)
+    if held(size, dropped) <= allowed:
+        return dropped
+    end = max(dropped, head)
+    while end < size and size - end > allowed - allowed // 16 - head:
+        end += BLOCK
+    return min(end, size)
