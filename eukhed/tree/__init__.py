@@ -6,6 +6,7 @@
     journal       a tree and its history: any earlier tree, for what changed since
     commits_law   which records a commit of the storage is, parents first
     live          the tree that a session's commits make
+    history       the commits of a storage, as its log tells of them
     builder       the task that owns it: builds it from the log, then takes each commit
     feed          what a reader or subscriber is sent
     replica       the tree at the other end

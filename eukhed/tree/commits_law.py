@@ -132,10 +132,19 @@ class _Placer:
                 self.place(conversation)
 
     def place(self, change: Change) -> None:
-        """One change, one record."""
-        if isinstance(change, Document) and change.retired_at is not None:
-            self.records.append(Del(self._node_to_remove(change)))
+        """One change, one record; a document that this commit made and retired comes and goes."""
+        if not (isinstance(change, Document) and change.retired_at is not None):
+            self._put(change)
             return
+        node = self.known.node_of(name_of(change))
+        if node is None and change.created_at == change.retired_at == self.seq:
+            node = self._put(change)
+        elif node is None or not self.known.is_node(node):
+            told = _told(name_of(change))
+            raise StateError(f"commit {self.seq} retires {told}, which is no node", seq=self.seq)
+        self.records.append(Del(node))
+
+    def _put(self, change: Change) -> int:
         parent = self._parent(change)
         name = name_of(change)
         node = self.known.node_of(name)
@@ -145,12 +154,6 @@ class _Placer:
         if node <= parent:
             raise StateError(f"commit {self.seq}: {_told(name)} would hang below a later node", seq=self.seq)
         self.records.append(Put(node, parent, value_of(change, self.seq)))
-
-    def _node_to_remove(self, document: Document) -> int:
-        name = name_of(document)
-        node = self.known.node_of(name)
-        if node is None or not self.known.is_node(node):
-            raise StateError(f"commit {self.seq} retires {_told(name)}, which is no node", seq=self.seq)
         return node
 
     def _parent(self, change: Change) -> int:

@@ -34,6 +34,7 @@ class Grower:
         self.seq = 0
         self.minted = 1
         self.conversations: list[int] = []
+        self.entries: dict[int, Entry] = {}
         self.tasks: dict[int, Task] = {}
         self.submissions: dict[int, Submission] = {}
         self.documents: dict[int, Document] = {}
@@ -86,18 +87,24 @@ class Grower:
             self.changed(
                 Conversation(id=made, owner=Owner(conversation_id=task.conversation_id, task_id=task.id))
             )
-        elif self.random.random() < 0.7:
-            self.changed(Conversation(id=made, parent=ForkPoint(conversation_id=self.somewhere(), at=1)))
+        elif self.entries and self.random.random() < 0.7:
+            entry = self.random.choice(list(self.entries.values()))
+            source = ForkPoint(conversation_id=entry.conversation_id, at=entry.id)
+            self.changed(Conversation(id=made, parent=source))
         else:
             self.changed(Conversation(id=made))
         self.conversations.append(made)
 
     def enter(self) -> None:
-        task = self.random.choice([None, *self.tasks])
-        head = self.random.choice([None, self.minted])
-        self.changed(
-            Entry(id=self.mint(), conversation_id=self.somewhere(), kind="output", by_task_id=task, head=head)
+        made, conversation = self.mint(), self.somewhere()
+        task = self.random.choice(
+            [None, *(at.id for at in self.tasks.values() if at.conversation_id == conversation)]
         )
+        earlier = [at.id for at in self.entries.values() if at.conversation_id == conversation]
+        head = self.random.choice([None, made, *earlier])
+        entry = Entry(id=made, conversation_id=conversation, kind="output", by_task_id=task, head=head)
+        self.entries[made] = entry
+        self.changed(entry)
 
     def begin(self) -> None:
         task = Task(
@@ -123,8 +130,9 @@ class Grower:
         self.changed(task)
 
     def submit(self) -> None:
-        if self.submissions and self.random.random() < 0.5:
-            submission = replace(self.random.choice(list(self.submissions.values())), status="done")
+        queued = [at for at in self.submissions.values() if at.status == "queued"]
+        if queued and self.random.random() < 0.5:
+            submission = replace(self.random.choice(queued), status="done")
         else:
             submission = Submission(
                 id=self.mint(), conversation_id=self.somewhere(), type="input", status="queued", data="do it"
@@ -136,26 +144,22 @@ class Grower:
         scopes: list[Any] = [SessionScope(), ConversationScope(conversation_id=self.somewhere())]
         scopes += [TaskScope(task_id=task) for task in self.tasks]
         made = self.mint()
-        key = self.random.choice([None, str(made)])
+        kind, key = self.random.choice([(f"plan-{made}", None), ("plan", str(made))])
         document = Document(
-            id=made, kind="plan", key=key, scope=self.random.choice(scopes), created_at=self.seq
+            id=made, kind=kind, key=key, scope=self.random.choice(scopes), created_at=self.seq
         )
         self.documents[document.id] = document
         self.changed(document)
 
     def touch(self) -> None:
-        """Another content, or the end, of a document of an earlier commit."""
-        earlier = [document for document in self.documents.values() if document.created_at < self.seq]
-        if not earlier:
+        """Another content, or the end, of a document, perhaps of this commit."""
+        if not self.documents:
             return
-        document = self.random.choice(earlier)
+        document = self.random.choice(list(self.documents.values()))
         if self.random.random() < 0.4:
             document = replace(document, retired_at=self.seq)
             del self.documents[document.id]
-        if Name("document", document.id) not in self.changes:
-            self.changed(document)
-        elif document.retired_at is not None:
-            self.changes[Name("document", document.id)] = document
+        self.changed(document)
 
 
 def as_logged(commits: list[Committed], random: Random) -> list[Committed]:

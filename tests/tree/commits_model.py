@@ -87,7 +87,9 @@ class Model:
 
 def _place(change: Change, tree: Tree, order: list[Name], homes: dict[int, int], seq: int) -> bool:
     node = name(change)
-    if isinstance(change, Document) and change.retired_at is not None:
+    retired = change.retired_at if isinstance(change, Document) else None
+    made_by_it = isinstance(change, Document) and change.created_at == seq
+    if retired and (not made_by_it or retired != seq or node in order):
         return tree.pop(node, None) is not None
     conversation = above(change, homes)
     parent = None if conversation is None else Name("conversation", conversation)
@@ -96,6 +98,8 @@ def _place(change: Change, tree: Tree, order: list[Name], homes: dict[int, int],
     if node not in order:
         order.append(node)
     tree[node] = (parent, value(change, seq))
+    if retired:
+        del tree[node]  # it came and went
     return True
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eukhed.errors import StateError
 from eukhed.tree import tree_law
 from eukhed.tree.journal import Journal
-from eukhed.tree.records import Del, Exactly, Placed, Put, Record, Rewind
+from eukhed.tree.records import Change, Del, Exactly, Placed, Plan, Put, Record, Rewind
 from tests.tree import checks, tree_model
 from tests.tree.tree_model import EMPTY, Tree
 
@@ -48,6 +48,26 @@ def test_every_history_of_four_records() -> None:
     """tree_replay_sound, tree_snapshot, tree_reads_change_nothing: read at each cursor at each moment."""
     seen = checks.every_history(2, 4)
     assert seen == {"histories": 1132, "snapshots": 16980, "plans with work": 3900}
+
+
+def test_orders_do_not_hang_on_the_order_of_what_is_given() -> None:
+    """tree_plan_is_the_diff: a difference goes by id, and a plan sorts whatever effect it is of."""
+    places = {node: Placed(0, "new") for node in (3, 1, 2)}
+    effect = tree_law.diff(
+        checks.grown(frozenset({(2, 0, "old"), (5, 0, "x"), (4, 0, "x")})), places | {5: None, 4: None}
+    )
+    assert [change.id for change in effect] == [1, 2, 3, 4, 5]
+    for told in (effect, effect[::-1]):
+        assert tree_law.plan(told) == Plan(stops=(5, 4), starts=(1, 3), restores=(2,))
+    moved = tuple(Change(node, Placed(0, "a"), Placed(0, "b")) for node in (9, 7, 8))
+    assert tree_law.plan(moved).restores == (7, 8, 9)
+
+
+def test_the_root_cannot_be_removed() -> None:
+    """tree_apply_sound: and the error says that it is the root, not that there is none."""
+    with pytest.raises(StateError, match="root") as refused:
+        tree_law.decide(checks.grown(EMPTY), Del(0))
+    assert refused.value.data == {"id": 0}
 
 
 def record_of(plain: list[Any]) -> Record:
