@@ -16,7 +16,7 @@ from eukhed.client.follow import Follower
 from eukhed.client.follow_law import Apply, Lost, Skip, Standing
 from eukhed.client.follow_law import Span as Told
 from eukhed.errors import BadFrame
-from eukhed.storage.records import Committed
+from eukhed.storage.records import Committed, Conversation
 from eukhed.tree import feed
 from eukhed.tree.live import LiveTree, Span
 from tests.client import follow_model
@@ -176,7 +176,7 @@ class World:
     def settle(self) -> None:
         """No more faults: the client catches up, subscribing where it must, and then keeps up by updates alone."""
         last = self.commits[-1].seq
-        self.commits += [Committed(last + more, self.commits[0].changes) for more in range(1, 5)]
+        self.commits += [Committed(last + more, (Conversation(id=1),)) for more in range(1, 5)]
         while self.taken < len(self.commits) - 3:
             self.commit()
         for _ in range(3):  # a gap heard now asks for a reply, which comes behind what is on the way
