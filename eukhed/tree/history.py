@@ -1,7 +1,7 @@
 """The commits of a storage as its log tells of them, from the first one on, one at a time.
 
-For the builder of the tree: read by descriptors of its own, beside the storage's writer; nothing is changed
-and nothing of the whole history is held but the live documents' records and where live tasks' states are.
+For the builder of the tree, and to read a tree from the disk: read by descriptors of its own, beside the
+storage's writer; nothing is changed, and nothing of the whole history is held but the live documents' records and where live tasks' states are.
 What the log does not have any more is left out: early states of a task that is over, whose sidecar is gone.
 """
 
@@ -16,7 +16,9 @@ from eukhed.errors import Corrupt
 from eukhed.host.seam import Files
 from eukhed.storage import codec, sidecars
 from eukhed.storage.lines import portions
+from eukhed.storage.reading import read_records
 from eukhed.storage.records import Change, Committed, Document, Entry, Task
+from eukhed.tree.live import LiveTree
 
 _MAIN: Final = "main.jsonl"
 
@@ -38,6 +40,19 @@ def commits(files: Files, path: str, until: int) -> Iterator[Committed]:
                 if marker.seq > until:
                     return
                 yield telling.told(marker)
+
+
+def read_tree(files: Files, path: str) -> LiveTree:
+    """The tree of the storage at `path` as it is on the disk; also beside its writer, of which it sees a prefix.
+
+    Corrupt, StateError, OSError; NewerFormat as of an open.
+    """
+    records = read_records(files, path)
+    tree = LiveTree(worker=None)
+    tree.learn(records.tasks.values())
+    for committed in commits(files, path, records.seq):
+        tree.take(committed)
+    return tree
 
 
 def _marker(line: bytes, number: int) -> codec.Marker:

@@ -79,11 +79,12 @@ class _Ledger:
 class LiveTree:
     """The tree of a session's commits, each taken once, in the order of their numbers.
 
-    `worker` names the process that built it: ids and cursors are good for that one only. Reads raise
+    `worker` names the process that built it: ids and cursors are good for that one only; None for a tree that
+    was read from the disk, whose cursors are good for the one who read it. Reads raise
     StateError for a cursor that the tree has not reached, and once the tree has stopped.
     """
 
-    def __init__(self, worker: str) -> None:
+    def __init__(self, worker: str | None) -> None:
         self.worker: Final = worker
         self._journal = Journal()
         self._ledger = _Ledger(self._journal)

@@ -21,7 +21,8 @@ from eukhed.storage.records import (
     Task,
 )
 from eukhed.storage.storage import Storage
-from eukhed.tree.history import commits
+from eukhed.tree import feed
+from eukhed.tree.history import commits, read_tree
 from eukhed.tree.live import LiveTree
 from tests.tree.commits import Grower, by_name, tree_of
 
@@ -86,6 +87,20 @@ def test_history_equals_live_for_a_real_storage(tmp_path: Path, seed: int) -> No
         seen["states were gone"] += tree.cursor < live.cursor
     assert seen["states were gone"] > 0
     assert any(not task.terminal for task in tasks)  # one whose states are in its sidecar
+
+
+def test_a_tree_read_from_the_disk(tmp_path: Path) -> None:
+    """Beside its writer, too; it has no worker."""
+    heard, _ = written(str(tmp_path / "storage"), Random(20), 30)
+    tree = read_tree(FILES, str(tmp_path / "storage"))
+    assert by_name(tree) == by_name(tree_of(heard))
+    assert feed.reply(tree)["worker"] is None
+    storage = Storage.open(FILES, str(tmp_path / "storage"))
+    batch = Batch()
+    batch.put_entry(Entry(id=storage.mint(), conversation_id=1, kind="note"))
+    storage.commit(batch)
+    assert len(list(read_tree(FILES, str(tmp_path / "storage")).since(tree.cursor))) == 1
+    storage.close()
 
 
 def test_a_damaged_line_ends_the_history(tmp_path: Path) -> None:

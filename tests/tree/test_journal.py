@@ -196,6 +196,11 @@ def test_a_record_costs_its_change() -> None:
     assert costs_with(300) == costs_with(30_000)
 
 
+@pytest.mark.long
+def test_a_record_costs_its_change_in_a_million_nodes() -> None:
+    assert costs_with(300) == costs_with(1_000_000)
+
+
 def test_a_snapshot_costs_what_changed_since_the_nearest_kept_tree() -> None:
     """Ten records back touches ten nodes, and copies no tree; so does ten records from one that a read has kept."""
     journal = wide(50_000)
