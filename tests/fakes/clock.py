@@ -21,7 +21,7 @@ from eukhed.timing import BootMs, MonotonicMs, WallMs
 
 T = TypeVar("T")
 
-START_NS = 1_000_000 * 1_000_000  # 1,000 seconds after boot
+START_S = 1000.0  # after boot
 START_WALL_MS = 1_750_000_000_000
 SHUFFLED_MAX = 16  # how many ready tasks compete for the next turn
 
@@ -37,20 +37,27 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     _ready: deque[Any]
 
     def __init__(self, seed: int = 0) -> None:
-        self.now_ns = START_NS
+        self._now_s = START_S
         self._jumping = _JumpingSelector(self)
         super().__init__(self._jumping)
-        self._clock_resolution = 1e-9
+        self._clock_resolution = 1e-6  # more than the rounding of a time that is years away
         self._ready = _Ready(Random(seed))
 
     def time(self) -> float:
-        return self.now_ns / 1e9
+        return self._now_s
+
+    def now_ms(self) -> int:
+        """Sums of seconds are a little off; microseconds are not."""
+        return round(self._now_s * 1e6) // 1000
 
     def next_timer(self) -> float | None:
         return self._scheduled[0].when() if self._scheduled else None
 
-    def jump(self, seconds: float) -> None:
-        self.now_ns += max(1, round(seconds * 1e9))
+    def jump(self) -> None:
+        """Be at the next timer, to the bit: a timer that finds itself early would be set again for ever."""
+        timer = self.next_timer()
+        assert timer is not None
+        self._now_s = max(self._now_s, timer)
 
 
 class _JumpingSelector(selectors.DefaultSelector):
@@ -64,7 +71,7 @@ class _JumpingSelector(selectors.DefaultSelector):
             return events
         if timeout is None or self._loop.next_timer() == math.inf:  # to sleep for ever is a timer too
             raise Stuck("waiting for ever: " + ", ".join(sorted(_waiting(self._loop))))
-        self._loop.jump(timeout)
+        self._loop.jump()
         return events
 
 
@@ -106,14 +113,14 @@ class VirtualClock:
     """seam.Clock on the running VirtualLoop; all clocks of one are clocks of the same machine."""
 
     def __init__(self, wall_ms: int = START_WALL_MS) -> None:
-        self._wall_ahead_ms = wall_ms - START_NS // 1_000_000
+        self._wall_ahead_ms = wall_ms - round(START_S * 1000)
         self._suspended_ms = 0
         self._set = anyio.Event()
 
     def monotonic_ms(self) -> MonotonicMs:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
-        return MonotonicMs(loop.now_ns // 1_000_000)
+        return MonotonicMs(loop.now_ms())
 
     def boot_ms(self) -> BootMs:
         return BootMs(self.monotonic_ms() + self._suspended_ms)
