@@ -13,6 +13,7 @@ class Kept(NamedTuple):
     offset: int
     line: int  # how many lines are before it
     last_batch: int
+    suspect: int
     last_line_crc: int
 
 

@@ -99,7 +99,9 @@ class Found:
     fsync: bool
     main_size: int = -1  # -1: there is no main.jsonl
     main_keep: int = 0  # bytes of it that are kept
-    last_batch: int = 0  # where its last batch begins
+    suspect: int = (
+        0  # where its last two batches begin: a flush that failed late covered one more than the last
+    )
     sidecars: tuple[tuple[str, int, int], ...] = ()  # name, size, bytes that are confirmed
 
 
@@ -117,8 +119,8 @@ def _plan_open(found: Found) -> Iterator[OpenStep]:
             yield CutBack(name, confirmed)
     if found.fsync:
         if found.main_size >= 0:
-            if found.last_batch < found.main_keep:
-                yield Rewrite(found.last_batch, found.main_keep)
+            if found.suspect < found.main_keep:
+                yield Rewrite(found.suspect, found.main_keep)
             for name, _, _ in found.sidecars:
                 yield FlushFile(name)
             yield FlushMain()

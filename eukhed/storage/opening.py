@@ -28,12 +28,15 @@ class Opened(NamedTuple):
 
 def open_storage(files: Files, path: str, *, fsync: bool) -> Opened:
     """Corrupt, NewerFormat: nothing was changed. Broken: a step failed; opening again is safe."""
-    image = reading.read(files, path)
+    try:
+        image = reading.read(files, path)
+    except OSError as error:
+        raise reading.told(error, path) from error
     found = open_law.Found(
         fsync=fsync,
         main_size=image.main_size,
         main_keep=image.main_keep,
-        last_batch=image.last_batch,
+        suspect=image.suspect,
         sidecars=image.sidecars,
     )
     cut_away: CutAway | None = None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import NamedTuple
 
-from eukhed.errors import Corrupt
+from eukhed.errors import Broken, Corrupt, EukhedError, NotFound, Permission
 from eukhed.host.seam import File, Files
 from eukhed.storage import checkpoint, codec, open_law, sidecars
 from eukhed.storage.lines import portions
@@ -25,7 +25,7 @@ class Image(NamedTuple):
     records: Records
     main_size: int  # -1: there is no main.jsonl
     main_keep: int  # bytes of it that are in whole, valid lines
-    last_batch: int  # where its last batch begins
+    suspect: int  # where the last two batches begin: what an open writes again
     written_ms: int  # when main.jsonl was last written, as its file system says
     sidecars: tuple[
         tuple[str, int, int], ...
@@ -54,15 +54,28 @@ def read_records(files: Files, path: str) -> Records:
     """The records of a storage that a live writer may have open. It changes no byte.
 
     A sidecar can be reclaimed between our look at main.jsonl and our look at it: what seems damaged while
-    main.jsonl grows is looked at again.
+    main.jsonl grows is looked at again. NotFound: there is no such directory.
     """
     while True:
         before = _size(files, path)
         try:
             return read(files, path).records
-        except (Corrupt, FileNotFoundError):
-            if _size(files, path) == before:
-                raise
+        except (Corrupt, FileNotFoundError) as error:
+            if _size(files, path) != before:
+                continue
+            if isinstance(error, FileNotFoundError):
+                raise told(error, path) from error
+            raise
+        except OSError as error:
+            raise told(error, path) from error
+
+
+def told(error: OSError, path: str) -> EukhedError:
+    """What a user is told of an error of the system."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return NotFound(f"{path}: there is no storage", path=path)
+    kind = Permission if isinstance(error, PermissionError) else Broken
+    return kind(f"{error.filename or path}: {error.strerror}", path=path)
 
 
 def _size(files: Files, path: str) -> int:
@@ -77,7 +90,7 @@ def _join(path: str, name: str) -> str:
 class _Main(NamedTuple):
     size: int
     keep: int
-    last_batch: int
+    suspect: int
     written_ms: int
     last_line_crc: int
     replayed: int
@@ -87,7 +100,7 @@ def _read_main(file: File, replay: Replay, kept: "checkpoint.Kept | None", writt
     """Take in every whole, valid line; judge the first that is not."""
     size = file.size()
     start, number = (kept.offset, kept.line) if kept else (0, 0)
-    scan = _Scan(replay, start, number, kept.last_batch if kept else 0, kept.last_line_crc if kept else 0)
+    scan = _Scan(replay, start, number, kept)
     for portion in portions(file, start, size):
         scan.take(portion.lines, portion.start, suspect=portion.suspect, text=portion.text)
     newline = scan.at - 1
@@ -101,18 +114,19 @@ def _read_main(file: File, replay: Replay, kept: "checkpoint.Kept | None", writt
             keep = at
         case open_law.Keep():
             keep = size
-    return _Main(size, keep, scan.last_batch, written_ms, scan.last_crc, scan.number - number)
+    return _Main(size, keep, scan.suspect, written_ms, scan.last_crc, scan.number - number)
 
 
 class _Scan:
     """Goes through the lines of main.jsonl, once."""
 
-    def __init__(self, replay: Replay, start: int, number: int, last_batch: int, last_crc: int) -> None:
+    def __init__(self, replay: Replay, start: int, number: int, kept: "checkpoint.Kept | None") -> None:
         self.replay = replay
         self.at = start  # offset after the last whole line
         self.number = number  # of whole, valid lines so far
-        self.last_batch = last_batch
-        self.last_crc = last_crc
+        self.last_batch = kept.last_batch if kept else 0  # where it begins
+        self.suspect = kept.suspect if kept else 0  # where the batch before it begins
+        self.last_crc = kept.last_line_crc if kept else 0
         self.bad_start = -1
         self.bad_line = 0
         self.reach = -1
@@ -150,7 +164,7 @@ class _Scan:
     def _check_acked(self, acked: int, at: int) -> None:
         """A line begins its batch, or goes on with that of the line before it."""
         if acked == at:
-            self.last_batch = at
+            self.suspect, self.last_batch = self.last_batch, at
         elif acked != self.last_batch or at == 0:
             raise ValueError(f"acked {acked} at offset {at}; its batch begins at {self.last_batch} or here")
 
@@ -188,7 +202,7 @@ def _resolve(files: Files, path: str, replay: Replay, main: _Main) -> Image:
         records=replay.records,
         main_size=main.size,
         main_keep=main.keep,
-        last_batch=main.last_batch,
+        suspect=main.suspect,
         written_ms=main.written_ms,
         sidecars=tuple(kept),
         garbage=tuple(garbage),
