@@ -6,6 +6,7 @@
     files.py      the file system; locks that no forked child keeps; directories that are ours alone
     process.py    processes by identity; signals and exits through pidfds
     watch.py      changes to files (inotify)
+    waiting.py    waiting for a descriptor that may be closed meanwhile
     off_loop.py   blocking calls beside the event loop
     sockets.py    unix sockets, who is at the other end, descriptors in messages
     systemd.py    what a service manager gives and wants to be told

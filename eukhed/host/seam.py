@@ -194,7 +194,10 @@ class Watcher(Protocol):
         ...
 
     async def changed(self) -> frozenset[str]:
-        """Wait; which of the added paths changed since the last answer (all of them when some were lost)."""
+        """Wait; which of the added paths changed since the last answer (all of them when some were lost).
+
+        ConnectionLost once the watcher is closed.
+        """
         ...
 
     def close(self) -> None: ...

@@ -1,9 +1,11 @@
 """Unix sockets: bound, connected, and asked who is at the other end. Blocking or not as said; no loop.
 
 A socket's path is unlinked only while it still names the inode that was bound there, so that a late exit
-takes nothing away from a successor.
+takes nothing away from a successor. Descriptors go by sendmsg and recvmsg: `socket.recv_fds` loses its
+flags, and what it gives would be inherited by every program that is started afterwards.
 """
 
+import array
 import errno
 import os
 import resource
@@ -114,7 +116,8 @@ def send_message(sock: socket.socket, data: bytes, descriptors: Sequence[int]) -
     if not 0 < len(data) <= DATA_MAX or len(descriptors) > DESCRIPTORS_MAX:
         told = f"a message of {len(data)} bytes and {len(descriptors)} descriptors"
         raise BadFrame(f"{told}; 1 to {DATA_MAX} bytes and at most {DESCRIPTORS_MAX} descriptors")
-    socket.send_fds(sock, [data], list(descriptors), socket.MSG_NOSIGNAL)
+    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
+    sock.sendmsg([data], [rights] if descriptors else [], socket.MSG_NOSIGNAL)
 
 
 def receive_message(sock: socket.socket) -> DescriptorMessage | None:
@@ -122,9 +125,12 @@ def receive_message(sock: socket.socket) -> DescriptorMessage | None:
 
     A message that is longer, or holds more descriptors, than any that we send is BadFrame.
     """
-    data, descriptors, flags, _address = socket.recv_fds(
-        sock, DATA_MAX, DESCRIPTORS_MAX, socket.MSG_CMSG_CLOEXEC
-    )
+    space = socket.CMSG_SPACE(DESCRIPTORS_MAX * array.array("i").itemsize)
+    data, ancillary, flags, _address = sock.recvmsg(DATA_MAX, space, socket.MSG_CMSG_CLOEXEC)
+    descriptors = array.array("i")
+    for level, kind, told in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            descriptors.frombytes(told[: len(told) - len(told) % descriptors.itemsize])
     if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
         close_all(descriptors)
         raise BadFrame("a message of descriptors that is longer than any of ours")

@@ -9,10 +9,8 @@ import os
 import struct
 from typing import Final
 
-import anyio
-
 from eukhed.errors import WatchLimit
-from eukhed.host import libc
+from eukhed.host import libc, waiting
 from eukhed.host.seam import Watcher
 
 IN_MODIFY: Final = 0x2
@@ -78,14 +76,14 @@ class SystemWatcher:
     async def changed(self) -> frozenset[str]:
         found: set[str] = set()
         while not found:
-            await anyio.wait_readable(self._descriptor)
+            await waiting.readable(self._descriptor)
             found = self._read()
         return frozenset(found)
 
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
-            anyio.notify_closing(descriptor)
+            waiting.closing(descriptor)
             os.close(descriptor)
 
     def _read(self) -> set[str]:

@@ -5,13 +5,13 @@ descriptors that belong to them. The kernel's socket buffer is the bound: a send
 """
 
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from eukhed.errors import ConnectionLost
-from eukhed.host import sockets
+from eukhed.host import sockets, waiting
 from eukhed.host.seam import DescriptorMessage
 from eukhed.wire.network import Peer
 
@@ -36,7 +36,7 @@ class DescriptorSocket:
                 try:
                     sockets.send_message(self._socket, data, descriptors)
                 except BlockingIOError:
-                    await self._wait(anyio.wait_writable)
+                    await waiting.writable(self._socket)
                 except OSError as error:
                     raise ConnectionLost(f"descriptors could not be sent: {error.strerror}") from error
                 else:
@@ -49,7 +49,7 @@ class DescriptorSocket:
             try:
                 message = sockets.receive_message(self._socket)
             except BlockingIOError:
-                await self._wait(anyio.wait_readable)
+                await waiting.readable(self._socket)
             except OSError as error:
                 raise ConnectionLost(f"descriptors could not be received: {error.strerror}") from error
             else:
@@ -59,11 +59,5 @@ class DescriptorSocket:
 
     def close(self) -> None:
         if self._socket.fileno() >= 0:
-            anyio.notify_closing(self._socket)
+            waiting.closing(self._socket)
             self._socket.close()
-
-    async def _wait(self, ready: Callable[[socket.socket], Awaitable[None]]) -> None:
-        try:
-            await ready(self._socket)
-        except anyio.ClosedResourceError as error:
-            raise ConnectionLost("the connection was closed here") from error

@@ -9,11 +9,10 @@ import logging
 import socket
 from typing import Final
 
-import anyio
 from anyio.lowlevel import checkpoint
 
 from eukhed.errors import ConnectionLost, Permission
-from eukhed.host import sockets
+from eukhed.host import sockets, waiting
 from eukhed.host.seam import Clock
 from eukhed.timing import ACCEPT_PAUSE_MS, CONNECT_PAUSE_MAX_MS, CONNECT_PAUSE_MIN_MS
 from eukhed.wire.channel import StreamChannel, open_channel
@@ -112,7 +111,7 @@ class _Acceptor:
             try:
                 sock, _address = self._socket.accept()
             except (BlockingIOError, ConnectionAbortedError):
-                await self._wait()
+                await waiting.readable(self._socket)
                 continue
             except OSError as error:
                 await self._pause(error)
@@ -130,14 +129,8 @@ class _Acceptor:
             return
         if self._bound is not None:
             sockets.unlink_bound(self._bound)
-        anyio.notify_closing(self._socket)
+        waiting.closing(self._socket)
         self._socket.close()
-
-    async def _wait(self) -> None:
-        try:
-            await anyio.wait_readable(self._socket)
-        except anyio.ClosedResourceError as error:
-            raise ConnectionLost(f"{self._path}: the listener was closed") from error
 
     async def _pause(self, error: OSError) -> None:
         if error.errno not in _NOTHING_LEFT:
