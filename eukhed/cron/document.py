@@ -104,7 +104,7 @@ def _changed(
         if item is None and keep:
             changed.append(slot)
         elif item is not None:
-            changed.append(slot if item == slot.item else Slot(write(item), item))
+            changed.append(slot if item is slot.item or item == slot.item else Slot(write(item), item))
     changed += [Slot(write(item), item) for item in now.values()]
     return tuple(changed)
 

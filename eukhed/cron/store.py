@@ -47,6 +47,10 @@ class CronStore:
         self._files: Files = host.files
         self.path = path
         self._lock_ms = lock_ms
+        self._known: tuple[bytes, Document] = (
+            b"",
+            Document(),
+        )  # the last bytes seen: most looks find them again
 
     def read(self) -> Catalog:
         """What the file holds now. Blocks for a read, takes no lock.
@@ -117,7 +121,9 @@ class CronStore:
         if changed != document:
             if unreadable:
                 self._move_aside()
-            self._replace(changed.render())
+            data = changed.render()
+            self._replace(data)
+            self._known = (data, changed)
         return result
 
     def _load(self) -> Document:
@@ -131,7 +137,12 @@ class CronStore:
                 data += piece
         finally:
             file.close()
-        return parse(bytes(data))
+        known, document = self._known
+        if data != known or not data:
+            known = bytes(data)
+            document = parse(known)
+            self._known = (known, document)
+        return document
 
     def _move_aside(self) -> None:
         at, pid = int(self._host.clock.wall_ms()), self._host.processes.own().pid
