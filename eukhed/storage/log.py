@@ -215,6 +215,7 @@ class Log:
                 file.flush()
             finally:
                 file.close()
+            self._state = log_law.renamed(self._state, name)
             self._files.rename(self._join(fresh), self._join(name))
         except OSError:
             with suppress(OSError):

@@ -158,6 +158,11 @@ def decide(state: State, event: Event) -> tuple[State, Step | Refused]:
     return _next(_done(state))
 
 
+def renamed(state: State, name: str) -> State:
+    """Another file has this name now: until the directory is flushed, a crash can bring the old one back."""
+    return replace(state, durable=state.durable - {name})
+
+
 def _fault(group: Begin) -> str | None:
     names = [sidecar.name for sidecar in group.sidecars] + list(group.files)
     if group.marker_bytes <= 0:

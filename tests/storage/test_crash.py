@@ -45,11 +45,17 @@ SPREAD: tuple[Group, ...] = (  # a sidecar and a named file whose entries are ne
     ((("task", 2, "running"), ("names", "run-2.out"), ("entry", 4, "x")),),
     ((("task", 2, "pending"),),),
 )
-HISTORIES = {"alone": ALONE, "grouped": GROUPED, "spread": SPREAD}
+SHORTENED: tuple[Group, ...] = (  # a sidecar that was rewritten, and is appended to afterwards
+    ((("conversation", 1), ("create", 3, "current", 1)),),
+    ((("base", 3, 2),),),
+    ((("delta", 3, 3),),),
+)
+HISTORIES = {"alone": ALONE, "grouped": GROUPED, "spread": SPREAD, "shortened": SHORTENED}
 CUTS = {
     ALONE: 33,
     GROUPED: 20,
     SPREAD: 19,
+    SHORTENED: 24,
 }  # steps of the history, and one more: counted, so none is lost unseen
 
 CLASSES = {
@@ -213,7 +219,10 @@ def faults_of(groups: tuple[Group, ...]) -> Iterator[dict[int, str]]:
         elif step.startswith("flush"):
             # Nobody can do anything about a flush that lies, but that it costs no more than what it covers:
             # so only main's lie here, and not before a sidecar is reclaimed on its word.
-            lies = step == "flush main.jsonl" and trace[number + 1 : number + 2] != ["unlink task-2.jsonl"]
+            reclaims = "".join(trace[number + 1 : number + 2]).startswith(
+                ("unlink", "create doc-3.jsonl.reclaim")
+            )
+            lies = step == "flush main.jsonl" and not reclaims
             yield from ({number: fault} for fault in FLUSH_FAULTS if fault != "late" or lies)
 
 
@@ -350,7 +359,7 @@ OPEN_STEPS = {
 def explore_all() -> None:
     """The exploration, smaller, in the order in which it finds most."""
     few = Images("prefix", "any", at_most=40)
-    for groups in (SPREAD, ALONE, GROUPED):
+    for groups in (SPREAD, ALONE, SHORTENED, GROUPED):
         explore_cuts(groups, few)
         explore_faults(groups, few)
         explore_kills(groups, few._replace(at_most=8))

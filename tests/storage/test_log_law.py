@@ -151,6 +151,21 @@ def test_a_group_is_one_append() -> None:
             )
 
 
+def test_a_renamed_sidecar_is_new() -> None:
+    """log_renamed_is_new: its next commit flushes the directory before the marker."""
+    for state, group in starts():
+        name = NAMES[0]
+        before = log_law.renamed(state, name)
+        assert before.durable == state.durable - {name}
+        steps: list[Any] = []
+        now, step = log_law.decide(before, group)
+        while now.group is not None:
+            steps.append(step)
+            now, step = log_law.decide(now, Done())
+        if state.fsync and group.sidecars:
+            assert log_law.FlushDirectory() in steps[: steps.index(log_law.AppendMarkers())]
+
+
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector['law']}: {vector['why']}")
 def test_vector(vector: dict[str, Any]) -> None:
     state = State(vector["fsync"], 100, frozenset(vector["durable"]))
