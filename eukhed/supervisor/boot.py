@@ -6,7 +6,7 @@ from eukhed.errors import Exists, WrongPlace
 from eukhed.host.files import ensure_private_directory
 from eukhed.host.seam import File, Files, Host
 from eukhed.paths import SOCKET_PATH_MAX, Places
-from eukhed.supervisor.records import read_whole, write_durably
+from eukhed.supervisor.records import read_whole, replace_whole
 from eukhed.supervisor.settings import Settings
 from eukhed.wire.network import DescriptorListener, Listener, Network
 
@@ -94,5 +94,5 @@ def _next_generation(files: Files, places: Places) -> int:
     if text and not text.isdigit():
         raise WrongPlace(f"{path} does not hold a number; remove it if no daemon runs", path=path)
     generation = int(text or b"0") + 1
-    write_durably(files, path, b"%d\n" % generation)
+    replace_whole(files, path, b"%d\n" % generation)
     return generation

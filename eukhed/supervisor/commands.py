@@ -14,7 +14,7 @@ from eukhed.errors import CommandResultUncertain, DiskFull, EukhedError, from_wi
 from eukhed.host.seam import Host
 from eukhed.supervisor.commands_law import Known, Verdict, forgettable, verdict
 from eukhed.supervisor.ids import made_at
-from eukhed.supervisor.records import append_all, read_whole, write_durably
+from eukhed.supervisor.records import append_all, read_whole, replace_whole
 
 
 class Entry(NamedTuple):
@@ -93,7 +93,7 @@ class Commands:
             if not forgettable(age_ms, self._keep_ms):
                 self._entries[told["id"]] = entry
         kept = [json.dumps(entry.line, separators=(",", ":")) for entry in self._entries.values()]
-        write_durably(self._host.files, self._path, "".join(line + "\n" for line in kept).encode())
+        replace_whole(self._host.files, self._path, "".join(line + "\n" for line in kept).encode())
 
 
 def _stored(line: dict[str, Any]) -> dict[str, Any]:

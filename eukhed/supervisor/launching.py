@@ -5,6 +5,7 @@ goes wrong on the way, the fresh process is killed: none is left unwired.
 """
 
 import signal
+from dataclasses import replace
 from typing import NamedTuple
 
 from eukhed.errors import BadFrame, BuildChanged
@@ -37,12 +38,12 @@ async def launch(house: House, record: Record, *, restored: bool) -> Launched:
         DiskFull: its record could not be written; it is dead.
     """
     timing, clock = house.settings.timing, house.host.clock
-    record = await _clear(house, record)
+    record = _fresh_instance(house, record)
     with clock.fail_after(timing.waits.connect_ms):
         spawned = await house.spawner.spawn(_spec(house, record, restored=restored))
         try:
             _check(house, read(await spawned.link.receive()))
-            record = await house.records.save(record, identity=spawned.identity, lifecycle="starting")
+            record = await house.records.save(record, identity=spawned.identity)
             link = Link(clock, spawned.link, spawned.descriptors)
             link.tell("begin", {})
         except BaseException:
@@ -61,9 +62,9 @@ async def kill(host: Host, identity: Identity, timing: Timing) -> bool:
     return not limit.cancelled_caught
 
 
-async def _clear(house: House, record: Record) -> Record:
-    """A new instance of this worker, by a fresh name and token."""
-    return await house.records.save(
+def _fresh_instance(house: House, record: Record) -> Record:
+    """A new instance of this worker, by a fresh name and token; written once its process is known."""
+    return replace(
         record,
         instance=house.mint(),
         token=house.settings.entropy(32).hex(),
@@ -71,7 +72,7 @@ async def _clear(house: House, record: Record) -> Record:
         supervisor_socket=house.settings.places.socket,
         tombstone=None,
         identity=None,
-        lifecycle="recovering",
+        lifecycle="starting",
     )
 
 

@@ -101,10 +101,10 @@ class Keeper:
         self.work, self.asks = list(state.get("work") or ()), list(state.get("waiting") or ())
         self.route.name = str(state.get("name") or self.route.name)
 
-    async def note(self, **changes: Any) -> None:
+    async def note(self, *, flush: bool = True, **changes: Any) -> None:
         """Write what is worth knowing of the worker; on a full disk it is known here only."""
         try:
-            self.record = await self._house.records.save(self.record, **changes)
+            self.record = await self._house.records.save(self.record, flush=flush, **changes)
         except DiskFull as error:
             LOG.error("session %s: its record is not written: %s", self.route.name, told(error))
             self.record = replace(self.record, **changes)

@@ -111,7 +111,7 @@ class Life:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, identity)
             if keeper.record.name != keeper.route.name or keeper.record.lifecycle != "ready":
-                await keeper.note(name=keeper.route.name, lifecycle="ready")
+                await keeper.note(flush=False, name=keeper.route.name, lifecycle="ready")
             async for message in self._inbox:
                 match message:
                     case Died():
@@ -150,9 +150,15 @@ class Life:
         self._send.send_nowait(Died())
 
     async def _relink(self, identity: Identity) -> None:
-        """The process lives on without a link: reach it again, or end it."""
+        """The process lives on without a link: reach it again, or end it. One that leaves needs none."""
         keeper, timing = self._keeper, self._house.settings.timing
+        if keeper.route.phase is Phase.STOPPING or self.said_goodbye:
+            return
         keeper.route.closed(Phase.STARTING)
+        with self._house.host.clock.limit(timing.waits.probe_ms) as limit:
+            await self._house.host.processes.gone(identity)
+        if not limit.cancelled_caught:
+            return  # its death is on its way into the inbox
         try:
             reached = await adoption.reach(self._house, keeper.record, timing.waits.connect_ms)
         except (EukhedError, TimeoutError) as error:
@@ -172,6 +178,8 @@ class Life:
         except DiskFull as error:
             keeper.stop_failed(order, error)
             return
+        if order.mode != "idle":
+            keeper.route.phase = Phase.STOPPING  # what comes from now on waits for the next worker
         if not await stopping.ask_to_leave(self._house, self.link, order):
             await keeper.note(tombstone=None, lifecycle="ready")
             keeper.stop_failed(order, None)

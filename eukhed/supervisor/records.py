@@ -93,11 +93,13 @@ class Records:
         self._host = host
         self._places = places
 
-    async def save(self, record: Record, **changes: Any) -> Record:
-        """Write a record with changes; it is durable when this returns. DiskFull when it cannot be."""
+    async def save(self, record: Record, *, flush: bool = True, **changes: Any) -> Record:
+        """Write a record with changes; with `flush` it is durable when this returns. DiskFull when it cannot be."""
         changed = replace(record, updated_at=self._host.clock.wall_ms(), **changes)
         path = self._places.worker_record(record.worker)
-        await self._host.off_loop(lambda: write_durably(self._host.files, path, changed.to_text().encode()))
+        await self._host.off_loop(
+            lambda: replace_whole(self._host.files, path, changed.to_text().encode(), flush=flush)
+        )
         return changed
 
     async def remove(self, record: Record) -> None:
@@ -153,19 +155,24 @@ def read_whole(files: Files, path: str) -> bytes | None:
         file.close()
 
 
-def write_durably(files: Files, path: str, data: bytes) -> None:
-    """Replace a file whole: after a crash it holds the old content or the new. Blocks; DiskFull when refused."""
+def replace_whole(files: Files, path: str, data: bytes, *, flush: bool = True) -> None:
+    """Replace a file whole: a reader finds the old content or the new, with `flush` after a power loss too.
+
+    Blocks; DiskFull when it cannot be written.
+    """
     temporary = f"{path}.new"
     try:
         file = files.open(temporary, write=True, create=True)
         try:
             file.truncate(0)
             append_all(file, data)
-            file.flush()
+            if flush:
+                file.flush()
         finally:
             file.close()
         files.rename(temporary, path)
-        files.flush_directory(path.rpartition("/")[0])
+        if flush:
+            files.flush_directory(path.rpartition("/")[0])
     except OSError as error:
         raise DiskFull(f"{path} could not be written: {error.strerror}", path=path) from error
 

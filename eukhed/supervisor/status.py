@@ -54,7 +54,8 @@ async def status(house: House, _command: Command, _body: dict[str, Any]) -> dict
 
 async def ps(house: House, _command: Command, _body: dict[str, Any]) -> dict[str, Any]:
     """One row for each worker, what waits first."""
-    rows = [await house.host.off_loop(_Row(house, keeper)) for keeper in house.keepers.values()]
+    makers = [_Row(house, keeper) for keeper in house.keepers.values()]
+    rows = await house.host.off_loop(lambda: [make() for make in makers])
     rows.sort(key=lambda row: (not row["waiting"], not row["work"], row["name"]))
     return {"workers": rows}
 

@@ -9,7 +9,6 @@ import contextlib
 import multiprocessing
 import os
 import pkgutil
-import signal
 import socket
 import tempfile
 from collections.abc import Callable
@@ -137,13 +136,14 @@ class ForkserverSpawner:
             )
 
     async def _start(self, process: ForkServerProcess) -> None:
-        """`start` blocks while the forkserver is stopped: in a thread, with a deadline."""
+        """`start` blocks while the forkserver is stopped: in a thread, with a deadline.
+
+        A worker that an abandoned start still makes finds its channel at its end, and leaves.
+        """
         try:
             with self._host.clock.fail_after(self._spawn_ms):
                 await to_thread.run_sync(process.start, abandon_on_cancel=True)
         except TimeoutError:
-            if self.forkserver is not None:
-                self._host.processes.signal(self.forkserver, signal.SIGKILL)
             raise Broken(f"no worker could be made within {self._spawn_ms / 1000:g} s") from None
         except (OSError, EOFError) as error:
             raise Broken(f"no worker could be made: {str(error) or type(error).__name__}") from error

@@ -86,7 +86,7 @@ class Talk:
 class Daemon:
     """One state root, and the supervisors that it has in turn."""
 
-    def __init__(self, directory: Path, scale: str = "0.05") -> None:
+    def __init__(self, directory: Path, scale: str = "0.2") -> None:
         self.environ = {
             "PATH": os.environ["PATH"],
             "HOME": str(directory),
@@ -159,7 +159,7 @@ class Daemon:
 
 
 @contextmanager
-def daemon(directory: Path, scale: str = "0.05") -> Iterator[Daemon]:
+def daemon(directory: Path, scale: str = "0.2") -> Iterator[Daemon]:
     made = Daemon(directory, scale)
     try:
         yield made

@@ -2,23 +2,13 @@
 
 import os
 import signal
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from eukhed.errors import SessionRecovering
-from tests.supervisor.harness import Daemon, daemon, until
+from tests.supervisor.harness import Daemon, until
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture
-def running() -> Iterator[Daemon]:
-    with tempfile.TemporaryDirectory(prefix="e") as directory, daemon(Path(directory)) as made:
-        assert made.start() == "ready\n"
-        yield made
 
 
 def test_a_command_starts_the_worker_of_its_session(running: Daemon) -> None:

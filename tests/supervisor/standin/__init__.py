@@ -37,6 +37,7 @@ class Worker:
         self.channel: Channel | None = None
         self.work: list[dict[str, Any]] = []
         self.closed_for: int | None = None
+        self.reopens = False
         self.handed: dict[str, tuple[int, ...]] = {}
         self.sequence = 0
         self.followers: set[int] = set()
@@ -81,20 +82,25 @@ class Worker:
 
     async def _accept(self, listener: Any, tasks: TaskGroup) -> None:
         while True:
-            channel = await listener.accept()
-            await channel.send(self.hello())
-            command = read(await channel.receive())
-            assert isinstance(command, Command)
-            assert command.type == "authenticate"
-            told = decode(command.body)
-            if told["token"] != self.spec.token or told["generation"] < self.generation:
-                refused = Broken("wrong token or generation").as_wire()
-                await channel.send(write(Failure(command.id, refused, command.client)))
+            try:
+                await self._greet(await listener.accept(), tasks)
+            except ConnectionLost:
                 continue
-            self.generation = told["generation"]
-            self.channel = channel
-            await channel.send(write(Response(command.id, encode(self.state()), command.client)))
-            tasks.start_soon(self.serve, channel, tasks)
+
+    async def _greet(self, channel: Channel, tasks: TaskGroup) -> None:
+        await channel.send(self.hello())
+        command = read(await channel.receive())
+        assert isinstance(command, Command)
+        assert command.type == "authenticate"
+        told = decode(command.body)
+        if told["token"] != self.spec.token or told["generation"] < self.generation:
+            refused = Broken("wrong token or generation").as_wire()
+            await channel.send(write(Failure(command.id, refused, command.client)))
+            return
+        self.generation = told["generation"]
+        self.channel = channel
+        await channel.send(write(Response(command.id, encode(self.state()), command.client)))
+        tasks.start_soon(self.serve, channel, tasks)
 
     async def _accept_descriptors(self, listener: Any, tasks: TaskGroup) -> None:
         while True:
@@ -167,6 +173,10 @@ class Worker:
             os._exit(body["exit"])
         os.kill(os.getpid(), body["signal"])
 
+    async def do_hang_up(self, body: Any, command: Command) -> None:
+        assert self.channel is not None
+        self.channel.close()
+
     async def do_attach(self, body: Any, command: Command) -> dict[str, Any]:
         return {"attached": True}
 
@@ -190,13 +200,14 @@ class Worker:
     async def do_quiesce(self, body: Any, command: Command) -> dict[str, Any]:
         if self.work:
             return {"idle": False, "work": self.work}
-        self.closed_for = body["quiesce"]
+        self.closed_for = None if self.reopens else body["quiesce"]
         return {"idle": True, "work": []}
 
     async def do_release(self, body: Any, command: Command) -> None:
         self.closed_for = None
 
-    async def do_reopen_gate(self, body: Any, command: Command) -> dict[str, Any]:
+    async def do_reopen_at_once(self, body: Any, command: Command) -> dict[str, Any]:
+        self.reopens = True
         return {}
 
     async def do_leave(self, body: Any, command: Command) -> dict[str, Any]:
