@@ -79,7 +79,7 @@ class Model:
                 return False
             left = [change for change in left if change not in placed]
         for node, (parent, _) in tree.items():
-            if node in order and parent is not None and order.index(node) < order.index(parent):
+            if node in order and parent is not None and order.index(node) <= order.index(parent):
                 return False
         self.tree, self.order, self.homes, self.seq = tree, order, homes, committed.seq
         return True

@@ -274,11 +274,13 @@ def test_conversations_in_a_circle_never_come() -> None:
 
 
 def test_a_node_is_not_moved_below_a_later_one() -> None:
-    """state_tree_refused_whole: ids are ordered for good."""
+    """state_tree_refused_whole: nor below itself; ids are ordered for good."""
     tree = tree_of([Committed(1, tuple(FAMILY))])
     before = records_of(tree)
     with pytest.raises(StateError, match="later"):
         tree.take(Committed(2, (Conversation(id=1, parent=ForkPoint(conversation_id=4, at=1)), FAMILY[5])))
+    with pytest.raises(StateError, match="later"):
+        tree.take(Committed(2, (Conversation(id=1, parent=ForkPoint(conversation_id=1, at=1)),)))
     assert records_of(tree) == before
     document = Document(id=7, kind="plan", scope=ConversationScope(conversation_id=4), created_at=3)
     assert tree.take(Committed(3, (document,))) == (6, 7)
