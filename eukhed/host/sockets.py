@@ -12,7 +12,7 @@ import resource
 import socket
 import stat
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from eukhed.errors import BadFrame, WrongPlace
@@ -22,6 +22,7 @@ from eukhed.paths import SOCKET_PATH_MAX
 BACKLOG: Final = 1024
 DESCRIPTORS_MAX: Final = 16  # in one message
 DATA_MAX: Final = 64 * 1024  # bytes in one message
+_READ_BYTES: Final = 64 * 1024
 _UCRED: Final = struct.Struct("3i")
 
 
@@ -138,6 +139,19 @@ def receive_message(sock: socket.socket) -> DescriptorMessage | None:
         close_all(descriptors)
         return None
     return DescriptorMessage(data, tuple(descriptors))
+
+
+def left_in(descriptor: int, limit: int) -> Iterator[bytes]:
+    """What can be read from a stream at once, about `limit` bytes at most; a fault ends it."""
+    while descriptor >= 0 and limit > 0:
+        try:
+            data = os.read(descriptor, _READ_BYTES)
+        except OSError:
+            return  # nothing there now, or the peer left without reading what it was sent
+        if not data:
+            return
+        limit -= len(data)
+        yield data
 
 
 def close_all(descriptors: Sequence[int]) -> None:

@@ -22,6 +22,7 @@ from eukhed.wire.network import Peer
 SEND_BOUND: Final = 256 * 1024
 RECEIVE_BOUND: Final = 256 * 1024
 FRAME_COST: Final = 64  # what a queued frame counts beyond its bytes, so that small ones are bounded too
+LAST_WORDS_MAX: Final = 1024 * 1024  # more than a socket's buffer holds
 JOIN_MAX: Final = 64 * 1024  # a larger frame is handed to the transport as it is, not copied into a join
 
 
@@ -158,6 +159,8 @@ class StreamChannel(asyncio.Protocol):
             self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if exc is not None and self._over is None:
+            self._read_last_words()
         self._end(ConnectionLost(f"the connection was lost: {exc}" if exc else "the connection is over"))
         if not self._closed.done():
             self._closed.set_result(None)
@@ -170,6 +173,16 @@ class StreamChannel(asyncio.Protocol):
         self._make_room()
 
     # inside
+
+    def _read_last_words(self) -> None:
+        """A write failed because the peer has closed: what it said before that is in the kernel still."""
+        assert self._transport is not None
+        sock: socket.socket | None = self._transport.get_extra_info("socket")
+        for data in sockets.left_in(sock.fileno() if sock is not None else -1, LAST_WORDS_MAX):
+            if self._decoder.broken is None:
+                items = self._decoder.feed(data)
+                self._items += items
+                self._received += sum(map(len, items)) + FRAME_COST * len(items)
 
     def _put(self, header: bytes, frame: bytes) -> None:
         self._out += (header, frame)
