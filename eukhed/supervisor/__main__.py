@@ -8,8 +8,8 @@ keeps it from getting there is the text on that pipe. It leaves by os._exit: not
 import argparse
 import os
 import signal
-import stat
 import sys
+import tempfile
 import traceback
 from typing import NamedTuple
 
@@ -30,12 +30,13 @@ from eukhed.host.systemd import Manager, take_over
 from eukhed.supervisor import logs
 from eukhed.supervisor.settings import Settings
 from eukhed.supervisor.supervisor import supervise
-from eukhed.supervisor.workers import ENTRY, PRELOAD, ForkserverSpawner, start_forkserver
+from eukhed.supervisor.workers import ENTRY, PRELOAD, ForkserverSpawner, start_forkserver, sweep_leftovers
 from eukhed.timing import Timing
 from eukhed.wire.sockets import SocketNetwork
 
 EXIT_STOPPED = 0
 SIGNALS_KEPT = 8
+FORKSERVER_NAME_BYTES = 32  # what multiprocessing adds: /pymp-12345678/listener-12345678
 SOCKET_NAMES = frozenset({"daemon.sock", "eukhed.socket", "unknown"})
 
 
@@ -51,6 +52,8 @@ class Announcer:
         return self._manager.watchdog_ms
 
     def ready(self) -> None:
+        """The instance lock is ours: so is what lies about of the forkservers of killed supervisors."""
+        sweep_leftovers(tempfile.gettempdir())
         self._say(b"ready\n")
         self._manager.tell("READY=1")
 
@@ -133,7 +136,8 @@ def _run(arguments: Arguments, manager: Manager, herald: Announcer, made: Made) 
     timing = Timing(float(os.environ.get("EUKHED_TIMING_SCALE") or 1), settled.lost_exit_ms)
     level = os.environ.get("EUKHED_LOG", "info")
     raise_descriptor_limit()
-    context = start_forkserver(_forkserver_directory(places, files), made.preload)
+    context = start_forkserver(_forkserver_directory(places), made.preload)
+    os.environ.pop("PYTHONPATH", None)  # it named this package, nothing else
     if arguments.foreground:
         logs.to_stream(sys.stderr, level, journal="JOURNAL_STREAM" in os.environ)
     else:
@@ -209,16 +213,12 @@ def _config(environ: "os._Environ[str]") -> config.Config:
         return config.Config(problems=(f"{path}: {error}",))
 
 
-def _forkserver_directory(places: paths.Places, files: SystemFiles) -> str:
-    """Where multiprocessing puts its socket: ours, and swept of what killed supervisors left there."""
-    directory = os.path.join(places.runtime, "mp")
-    ensure_private_directory(files, directory)
-    for name in os.listdir(directory):
-        below = os.path.join(directory, name)
-        if stat.S_ISDIR(os.lstat(below).st_mode):
-            for inner in os.listdir(below):
-                os.unlink(os.path.join(below, inner))
-            os.rmdir(below)
+def _forkserver_directory(places: paths.Places) -> str:
+    """Where multiprocessing puts its socket: where no cleaner comes, if the path is short enough for one."""
+    directory = os.path.join(places.workers, "mp")
+    if len(os.fsencode(directory)) + FORKSERVER_NAME_BYTES > paths.SOCKET_PATH_MAX:
+        directory = os.path.join(places.runtime, "mp")
+    ensure_private_directory(SystemFiles(), directory)
     return directory
 
 

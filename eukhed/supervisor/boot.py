@@ -33,7 +33,7 @@ async def boot(host: Host, network: Network, settings: Settings) -> Booted:
     places = settings.places
     _check_length(places.socket)
     _check_length(places.descriptors_socket)
-    await host.off_loop(lambda: _directories(host.files, settings))
+    await host.off_loop(lambda: directories(host.files, settings))
     lock = await _lock(host, settings)
     try:
         generation = await host.off_loop(lambda: _next_generation(host.files, places))
@@ -56,7 +56,7 @@ def _check_length(path: str) -> None:
         )
 
 
-def _directories(files: Files, settings: Settings) -> None:
+def directories(files: Files, settings: Settings) -> None:
     """Ours alone, 0700: what holds state, what holds sockets, and what they lie in, as far as it is eukhed's."""
     places = settings.places
     runtime_base = places.runtime.rpartition("/")[0]

@@ -3,23 +3,13 @@
 And what is said all the time: that this process lives, to whoever watches it.
 """
 
-from eukhed.errors import EukhedError
+from collections.abc import Awaitable, Callable
+
+from eukhed.errors import ConnectionLost, EukhedError
 from eukhed.storage.sweep import sweep
+from eukhed.supervisor import boot
 from eukhed.supervisor.house import LOG, House, told
-from eukhed.wire.network import DescriptorListener, Listener
-
-
-class Sockets:
-    """The public sockets; a cleaner may take their paths away while we listen (rulings 33)."""
-
-    def __init__(self, frames: Listener, descriptors: DescriptorListener, *, ours: bool) -> None:
-        self.frames = frames
-        self.descriptors = descriptors
-        self.ours = ours  # else a service manager bound the public one, and its path is the manager's
-
-    def close(self) -> None:
-        self.frames.close()
-        self.descriptors.close()
+from eukhed.wire.network import Channel, DescriptorChannel
 
 
 async def sweep_up(house: House) -> None:
@@ -36,12 +26,17 @@ async def sweep_up(house: House) -> None:
             LOG.warning("the sweep could not be done: %s", told(error))
 
 
-async def vanished(house: House, path: str) -> None:
-    """Return when a socket's path is gone."""
+async def vanished(
+    house: House, path: str, reach: Callable[[str], Awaitable[Channel | DescriptorChannel]]
+) -> None:
+    """Return when nobody can reach a socket of ours any more by its path; its directory is there again."""
     while True:
         await house.host.clock.sleep_ms(house.settings.timing.sweep_every_ms)
-        if await house.host.off_loop(lambda: house.host.files.stat(path)) is None:
+        try:
+            (await reach(path)).close()
+        except ConnectionLost:
             LOG.warning("%s was removed under us; it is bound again", path)
+            await house.host.off_loop(lambda: boot.directories(house.host.files, house.settings))
             return
 
 

@@ -92,7 +92,8 @@ async def _listen(house: House, first: Listener) -> None:
     current, path = first, house.settings.places.socket
     try:
         while True:
-            await _until_vanished(house, path, partial(listener.accept, house, current))
+            vanished = partial(housekeeping.vanished, house, path, house.network.connect)
+            await _until(vanished, partial(listener.accept, house, current))
             current.close()
             current = await house.network.listen(path)
     finally:
@@ -104,17 +105,21 @@ async def _listen_descriptors(house: House, first: DescriptorListener) -> None:
     current, path = first, house.settings.places.descriptors_socket
     try:
         while True:
-            await _until_vanished(house, path, partial(house.descriptors.accept, house, current))
+            vanished = partial(housekeeping.vanished, house, path, house.network.connect_descriptors)
+            await _until(vanished, partial(house.descriptors.accept, house, current))
             current.close()
             current = await house.network.listen_descriptors(path)
     finally:
         current.close()
 
 
-async def _until_vanished(house: House, path: str, accept: Callable[[], Coroutine[Any, Any, None]]) -> None:
+Task = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def _until(vanished: Task, accept: Task) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(accept)
-        await housekeeping.vanished(house, path)
+        await vanished()
         tasks.cancel_scope.cancel()
 
 

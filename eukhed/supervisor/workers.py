@@ -12,7 +12,7 @@ import pkgutil
 import socket
 import tempfile
 from collections.abc import Callable
-from multiprocessing import forkserver
+from multiprocessing import forkserver, util
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -79,6 +79,16 @@ def start_forkserver(directory: str, preload: str = PRELOAD) -> ForkServerContex
     context.set_forkserver_preload([preload])
     forkserver.ensure_running()
     return context
+
+
+def sweep_leftovers(directory: str) -> None:
+    """Remove what forkservers of earlier supervisors left: their sockets serve nobody. Under the instance lock."""
+    own = util.get_temp_dir()
+    for entry in os.scandir(directory):
+        if entry.name.startswith("pymp-") and entry.is_dir(follow_symlinks=False) and entry.path != own:
+            for below in os.scandir(entry.path):
+                os.unlink(below.path)
+            os.rmdir(entry.path)
 
 
 class ForkserverSpawner:

@@ -59,7 +59,7 @@ def test_five_kills_leave_one_forkserver_and_at_most_one_tracker(running: Daemon
     assert [talk.ask("echo", {}, session=one)["pid"] for one in sessions] == first
     until(lambda: len(set(pids_of(running, "forkserver")) - set(first)) == 1)
     until(lambda: len(pids_of(running, "resource_tracker")) <= 1)
-    leftovers = [name for name in os.listdir(Path(running.places.runtime) / "mp") if name.startswith("pymp-")]
+    leftovers = [name for name in os.listdir(Path(running.places.workers) / "mp") if name.startswith("pymp-")]
     assert len(leftovers) == 1, "what killed supervisors' forkservers left is swept"
 
 
