@@ -194,7 +194,8 @@ class SystemHolder:
             return self._started
         if command := self._remains.command():
             return Started(command)  # and `ended` tells that it is lost
-        return NotStarted(0, "its holder died before the command began", 125)
+        why = self._remains.trouble() or "no reason is known"
+        return NotStarted(0, f"its holder died before the command began: {why}", 125)
 
     def give(self, data: bytes, *, eof: bool = False) -> bool:
         if self._sock is None or self._ended is not None or self._eof:

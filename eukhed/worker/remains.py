@@ -65,7 +65,15 @@ class Remains:
         told = self._read("status")
         if told is not None:
             return as_ended(told)
-        return Ended(lost=_WHY_LOST[decided], interrupted=decided is Verdict.INTERRUPTED)
+        why = _WHY_LOST[decided]
+        if trouble := self.trouble():
+            why += f" ({trouble})"
+        return Ended(lost=why, interrupted=decided is Verdict.INTERRUPTED)
+
+    def trouble(self) -> str | None:
+        """What the holder died of, if it could still say."""
+        told = self._read("trouble")
+        return f"{told['error']}, at {told['where']}" if told else None
 
     def dropped(self) -> list[Gap]:
         """What is not there of the output."""

@@ -44,7 +44,12 @@ def start(plan: Plan, place: Place, streams: tuple[int, int, int], terminal: int
     """Execute the planned command on these descriptors. Returns its pid and notes; raises NotStarted."""
     gate_out, gate_in = os.pipe()
     report_out, report_in = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        raise NotStarted(
+            error.errno or 0, f"cannot start a process: {error.strerror}", NOT_EXECUTABLE
+        ) from None
     if not pid:
         try:
             os.close(gate_in)
@@ -137,6 +142,8 @@ def _lower(soft: int, hard: int) -> int:
 
 def _execute(argv: list[bytes], env: dict[bytes, bytes]) -> bytes:
     """Execute as execvp does, by the PATH of the planned environment. Returns what was not found."""
+    if not argv[0]:
+        return b"search"
     if b"/" in argv[0]:
         return _execute_file(argv[0], argv, env) or b"search"
     denied: OSError | None = None

@@ -20,6 +20,7 @@ from eukhed.worker.holder.input import Input
 from eukhed.worker.holder.outputs import Outputs
 from eukhed.worker.holder.peers import Listener, Peer
 from eukhed.worker.holder.place import Place, as_json
+from eukhed.worker.holder.streams import NO_ROOM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 SET_CHILD_SUBREAPER = 36
 STOP_LOOK_MS = 20
 KILL_PATIENCE_MS = 5000
+FULL_DISK_PAUSE_S = 1
 PEERS_MAX = 16
 HEARD = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM, _signal.SIGUSR1, _signal.SIGUSR2)
 
@@ -56,6 +58,7 @@ class Holder:
         self.outputs = Outputs(plan, self.place)
         self.input = Input(plan, self.outputs)
         self.poll = select.poll()
+        self.watched: dict[int, int] = {}
         self.pid = 0
         self.started: bytes = b""
         self.status: bytes = b""
@@ -74,9 +77,7 @@ class Holder:
                 return True
             if message[:1] in {b"w", b"r"}:
                 self._resize(message)
-        self._write_status(
-            {"error": "its worker was gone before it was told to go", "exit": None, "started": False}
-        )
+        self._write_status({"error": "its worker was gone before the command was started"})
         return False
 
     def start(self) -> bool:
@@ -101,7 +102,7 @@ class Holder:
     def run(self) -> None:
         """Serve until the command has ended and, after a stop, until nothing is left of it."""
         self._watch()
-        while not self.status or self.stopping:
+        while not self._over():
             for fd, events in self.poll.poll(self._wait_ms()):
                 self._ready(fd, events)
             self.outputs.tick(now_ms())
@@ -112,17 +113,27 @@ class Holder:
             self._watch()
         self.listener.close()
 
+    def _over(self) -> bool:
+        """Whether there is nothing more to do; a stop that came with the end is still obeyed."""
+        if self.status and not self.stopping:
+            for peer in list(self.peers):
+                self._hear(peer)
+        return bool(self.status) and not self.stopping
+
     def _watch(self) -> None:
         """Poll for what can make progress now, and only for that."""
-        self.poll = select.poll()
-        self.poll.register(self.wakeups, select.POLLIN)
-        self.poll.register(self.listener.fd, select.POLLIN)
-        for peer in self.peers:
-            self.poll.register(peer.fd, select.POLLIN)
+        wanted = dict.fromkeys(
+            (self.wakeups, self.listener.fd, *(peer.fd for peer in self.peers)), select.POLLIN
+        )
         if not self.status:
-            read, written = self.outputs.watched(), self.input.watched()
-            for fd in read.keys() | written.keys():
-                self.poll.register(fd, read.get(fd, 0) | written.get(fd, 0))
+            wanted |= self.outputs.watched()
+            for fd, events in self.input.watched().items():
+                wanted[fd] = wanted.get(fd, 0) | events
+        if wanted != self.watched:
+            self.watched = wanted
+            self.poll = select.poll()
+            for fd, events in wanted.items():
+                self.poll.register(fd, events)
 
     def _wait_ms(self) -> int | None:
         if self.stopping:
@@ -141,6 +152,8 @@ class Holder:
             self.outputs.ready(fd)
             if events & (select.POLLOUT | select.POLLERR):
                 self._feed()
+            if events & select.POLLERR:
+                self.input.broken()
 
     def _feed(self) -> None:
         for taker, taken in self.input.feed_it():
@@ -225,8 +238,18 @@ class Holder:
         facts = {"exit": None, "signal": None, "error": None} | facts
         facts |= {"ended_ms": time.time_ns() // 1_000_000}
         facts |= {"sizes": self.outputs.sizes(), "dropped": self.outputs.dropped()}
-        self.place.write("status", facts)
+        while not self._written(facts):
+            time.sleep(FULL_DISK_PAUSE_S)  # nothing is left to serve; what is known must not be lost
         self.status = b"e" + as_json(facts).encode()
+
+    def _written(self, facts: dict[str, object]) -> bool:
+        try:
+            self.place.write("status", facts)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            return False
+        return True
 
     # a stop
 
@@ -251,11 +274,22 @@ class Holder:
 
 def hold(plan: Plan) -> None:
     """The whole life of a holder. Does not return."""
-    os.closerange(3, min(plan["descriptors"]))
     kept = sorted(plan["descriptors"])
-    for below, above in zip(kept, [*kept[1:], 1 << 30], strict=True):
+    for below, above in zip([2, *kept], [*kept, 1 << 30], strict=True):
         os.closerange(below + 1, above)
-    holder = Holder(plan)
-    if holder.gate() and holder.start():
-        holder.run()
+    for fd in kept:
+        os.set_inheritable(fd, False)
+    try:
+        holder = Holder(plan)
+        if holder.gate() and holder.start():
+            holder.run()
+    except BaseException as error:  # noqa: BLE001 - written down for whoever finds the run without a status
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = f"{trace.tb_frame.f_globals['__name__']}:{trace.tb_lineno}" if trace else ""
+        Place(plan["directory"]).write(
+            "trouble", {"error": f"{type(error).__name__}: {error}", "where": where}
+        )
+        os._exit(1)
     os._exit(0)
