@@ -106,6 +106,8 @@ class Committer:
             if own in self._queue:
                 self._drop(own)
             self._hand_over()
+        if self._storage.checkpoint_due:
+            await self._host.off_loop(self._storage.checkpoint())
         seq = own.turn.result()
         assert seq is not None
         return seq

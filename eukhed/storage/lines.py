@@ -9,6 +9,19 @@ from eukhed.storage.codec import SUSPECT
 PORTION_BYTES = 1 << 20
 
 
+class Position(NamedTuple):
+    """Where a log stands: after a whole line."""
+
+    end: int = 0  # its offset
+    lines: int = 0  # how many there are up to it
+    last_batch: int = 0  # where the last batch begins
+    suspect: int = 0  # where the one before it begins
+
+    def after(self, lines: int, size: int) -> "Position":
+        """One more batch."""
+        return Position(self.end + size, self.lines + lines, self.end, self.last_batch)
+
+
 class Portion(NamedTuple):
     """Some whole lines, without their newlines, one after another in the file."""
 

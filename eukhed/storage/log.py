@@ -15,6 +15,7 @@ from eukhed.errors import Broken, DiskFull, EukhedError, Poisoned
 from eukhed.host.seam import File, Files
 from eukhed.storage import codec, log_law
 from eukhed.storage.batch import Prepared
+from eukhed.storage.lines import Position
 from eukhed.storage.log_law import MAIN, Begin, Done, Failed, Sidecar, State, Step
 
 OPEN_SIDECARS_MAX: Final = 32
@@ -57,26 +58,21 @@ class Log:
     """main.jsonl and the sidecars. One call at a time."""
 
     def __init__(
-        self, files: Files, path: str, *, fsync: bool, end: int, sizes: dict[str, int], last_crc: int = 0
+        self, files: Files, path: str, *, fsync: bool, position: Position, sizes: dict[str, int]
     ) -> None:
         """Of a storage that was just opened: `sizes` are those of its sidecars, whose entries are durable."""
         self._files = files
         self._path = path
-        self._state = State(fsync, end, frozenset(sizes) if fsync else frozenset())
+        self._state = State(fsync, position.end, frozenset(sizes) if fsync else frozenset())
         self._sizes = dict(sizes)
         self._main: File | None = None
         self._sidecars: dict[str, File] = {}  # those in use, the latest last
-        self.last_crc = last_crc  # of the last line of main.jsonl, 0 when there is none
+        self.position = position  # of what is acknowledged
 
     @property
     def poisoned(self) -> bool:
         """Whether a flush failed."""
         return self._state.poisoned
-
-    @property
-    def end(self) -> int:
-        """How much of main.jsonl is acknowledged."""
-        return self._state.end
 
     @property
     def fsync(self) -> bool:
@@ -100,7 +96,7 @@ class Log:
                 file.close()
         for name, data in work.records.items():
             self._sizes[name] = self._sizes.get(name, 0) + len(data)
-        self.last_crc = int(work.markers[-11:-3], 16)
+        self.position = self.position.after(len(group), len(work.markers))
         return work.written
 
     def _open_named(self, names: Sequence[str], work: Work) -> None:

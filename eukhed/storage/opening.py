@@ -35,8 +35,8 @@ def open_storage(files: Files, path: str, *, fsync: bool) -> Opened:
     found = open_law.Found(
         fsync=fsync,
         main_size=image.main_size,
-        main_keep=image.main_keep,
-        suspect=image.suspect,
+        main_keep=image.position.end,
+        suspect=image.position.suspect,
         sidecars=image.sidecars,
     )
     cut_away: CutAway | None = None

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from eukhed.errors import Broken, Corrupt, EukhedError, NotFound, Permission
 from eukhed.host.seam import File, Files
 from eukhed.storage import checkpoint, codec, open_law, sidecars
-from eukhed.storage.lines import portions
+from eukhed.storage.checkpoint import Size
+from eukhed.storage.lines import Portion, Position, portions
 from eukhed.storage.live import Records
 from eukhed.storage.log_law import MAIN
 from eukhed.storage.open_law import Tail
@@ -24,23 +25,22 @@ class Image(NamedTuple):
 
     records: Records
     main_size: int  # -1: there is no main.jsonl
-    main_keep: int  # bytes of it that are in whole, valid lines
-    suspect: int  # where the last two batches begin: what an open writes again
+    position: Position  # after its last whole, valid line
     written_ms: int  # when main.jsonl was last written, as its file system says
     sidecars: tuple[
         tuple[str, int, int], ...
     ]  # name, size, confirmed bytes: those that belong to live records
     garbage: tuple[str, ...]  # files that may be removed
     outdated: tuple[tuple[str, int], ...]  # sidecars of which only what is from this offset on is needed
-    last_line_crc: int
-    replayed: int  # commits that were read line by line
+    replayed: int  # commits that were read line by line; a checkpoint knew the others
+    kept: Size  # the checkpoint that was used
 
 
 def read(files: Files, path: str, *, use_checkpoint: bool = True) -> Image:
     """Read all of a storage."""
     found = files.stat(_join(path, MAIN))
     if found is None:
-        return _resolve(files, path, Replay(), _Main(-1, 0, 0, 0, 0, 0))
+        return _resolve(files, path, Replay(), _Main(-1, Position(), 0, 0, Size()))
     if found.kind != "file":
         raise Corrupt(MAIN, 0, f"is a {found.kind}, not a file")
     with closing(files.open(_join(path, MAIN))) as file:
@@ -89,22 +89,20 @@ def _join(path: str, name: str) -> str:
 
 class _Main(NamedTuple):
     size: int
-    keep: int
-    suspect: int
+    position: Position
     written_ms: int
-    last_line_crc: int
     replayed: int
+    kept: Size
 
 
 def _read_main(file: File, replay: Replay, kept: "checkpoint.Kept | None", written_ms: int) -> _Main:
     """Take in every whole, valid line; judge the first that is not."""
     size = file.size()
-    start, number = (kept.offset, kept.line) if kept else (0, 0)
-    scan = _Scan(replay, start, number, kept)
-    for portion in portions(file, start, size):
-        scan.take(portion.lines, portion.start, suspect=portion.suspect, text=portion.text)
-    newline = scan.at - 1
-    verdict = open_law.judge_tail(Tail(size, newline, scan.bad_start, scan.reach))
+    start = kept.position if kept else Position()
+    scan = _Scan(replay, start)
+    for portion in portions(file, start.end, size):
+        scan.take(portion)
+    verdict = open_law.judge_tail(Tail(size, scan.end - 1, scan.bad_start, scan.reach))
     match verdict:
         case open_law.Corrupt():
             raise Corrupt(MAIN, scan.bad_line, "damaged, and a later line says that it was durable")
@@ -114,59 +112,58 @@ def _read_main(file: File, replay: Replay, kept: "checkpoint.Kept | None", writt
             keep = at
         case open_law.Keep():
             keep = size
-    return _Main(size, keep, scan.suspect, written_ms, scan.last_crc, scan.number - number)
+    position = Position(keep, scan.lines, scan.last_batch, scan.suspect)
+    used = Size(kept.position.end, kept.bytes) if kept else Size()
+    return _Main(size, position, written_ms, scan.lines - start.lines, used)
 
 
 class _Scan:
     """Goes through the lines of main.jsonl, once."""
 
-    def __init__(self, replay: Replay, start: int, number: int, kept: "checkpoint.Kept | None") -> None:
+    def __init__(self, replay: Replay, start: Position) -> None:
         self.replay = replay
-        self.at = start  # offset after the last whole line
-        self.number = number  # of whole, valid lines so far
-        self.last_batch = kept.last_batch if kept else 0  # where it begins
-        self.suspect = kept.suspect if kept else 0  # where the batch before it begins
-        self.last_crc = kept.last_line_crc if kept else 0
+        self.end = start.end  # offset after the last whole line
+        self.lines = start.lines  # whole, valid ones before the first bad one
+        self.last_batch = start.last_batch
+        self.suspect = start.suspect
         self.bad_start = -1
         self.bad_line = 0
         self.reach = -1
-        self._lines = number
+        self._number = start.lines
 
-    def take(self, lines: list[bytes], start: int, *, suspect: bool, text: bool) -> None:
-        """Some more lines; `start` is the offset of the first."""
-        at = start
-        take = self.replay.take
-        for index, line in enumerate(lines):
-            end = at + len(line) + 1
-            if codec.broken(line):
-                if self.bad_start < 0:
-                    self.bad_start, self.bad_line = at, self._lines + index + 1
-            else:
+    def take(self, portion: Portion) -> None:
+        """Some more lines."""
+        at = portion.start
+        for line in portion.lines:
+            self._number += 1
+            if not codec.broken(line):
                 try:
-                    if not text:
-                        line.decode()
-                    marker = codec.read_marker(line)
-                    if suspect and codec.SUSPECT.search(line):
-                        codec.strict(line)
-                    if self.bad_start >= 0:
-                        self.reach = max(self.reach, marker.acked)
-                    else:
-                        self._check_acked(marker.acked, at)
-                        take(marker, at)
-                        self.number += 1
-                        self.last_crc = int(marker.crc, 16)
+                    self._take_valid(line, at, portion)
                 except ValueError as error:
-                    raise Corrupt(MAIN, self._lines + index + 1, str(error)) from error
-            at = end
-        self._lines += len(lines)
-        self.at = at
+                    raise Corrupt(MAIN, self._number, str(error)) from error
+            elif self.bad_start < 0:
+                self.bad_start, self.bad_line = at, self._number
+            at += len(line) + 1
+        self.end = at
 
-    def _check_acked(self, acked: int, at: int) -> None:
-        """A line begins its batch, or goes on with that of the line before it."""
-        if acked == at:
+    def _take_valid(self, line: bytes, at: int, portion: Portion) -> None:
+        """A line that is as it was written. ValueError: it should not have been."""
+        if not portion.text:
+            line.decode()
+        marker = codec.read_marker(line)
+        if portion.suspect and codec.SUSPECT.search(line):
+            codec.strict(line)
+        if self.bad_start >= 0:
+            self.reach = max(self.reach, marker.acked)
+            return
+        if marker.acked == at:  # it begins a batch; else it goes on with that of the line before
             self.suspect, self.last_batch = self.last_batch, at
-        elif acked != self.last_batch or at == 0:
-            raise ValueError(f"acked {acked} at offset {at}; its batch begins at {self.last_batch} or here")
+        elif marker.acked != self.last_batch or at == 0:
+            raise ValueError(
+                f"acked {marker.acked} at offset {at}; its batch begins at {self.last_batch} or here"
+            )
+        self.replay.take(marker, at)
+        self.lines += 1
 
 
 def _resolve(files: Files, path: str, replay: Replay, main: _Main) -> Image:
@@ -201,14 +198,13 @@ def _resolve(files: Files, path: str, replay: Replay, main: _Main) -> Image:
     return Image(
         records=replay.records,
         main_size=main.size,
-        main_keep=main.keep,
-        suspect=main.suspect,
+        position=main.position,
         written_ms=main.written_ms,
         sidecars=tuple(kept),
         garbage=tuple(garbage),
         outdated=tuple(outdated),
-        last_line_crc=main.last_line_crc,
         replayed=main.replayed,
+        kept=main.kept,
     )
 
 

@@ -16,8 +16,9 @@ from typing import Final
 
 from eukhed.errors import Corrupt, NotFound, Poisoned, Rejected
 from eukhed.host.seam import File, Files
-from eukhed.storage import codec, opening, sidecars
+from eukhed.storage import checkpoint, checkpoint_law, codec, opening, sidecars
 from eukhed.storage.batch import Batch, Encoded, Prepared, check, encode
+from eukhed.storage.checkpoint import Size
 from eukhed.storage.live import Draft, Records
 from eukhed.storage.log import Log, Written
 from eukhed.storage.log_law import MAIN
@@ -58,6 +59,7 @@ class Storage:
         self._minted = records.next_id - 1
         self._listeners: list[Callable[[Committed], None]] = []
         self._closed = False
+        self._kept = Size(0, 0)
 
     @classmethod
     def open(cls, files: Files, path: str, *, fsync: bool = True) -> "Storage":
@@ -71,11 +73,11 @@ class Storage:
             files,
             real,
             fsync=fsync,
-            end=image.main_keep,
+            position=image.position,
             sizes={name: confirmed for name, _, confirmed in image.sidecars},
-            last_crc=image.last_line_crc,
         )
         storage = cls(files, real, image.records, log, cut_away)
+        storage._kept = image.kept
         if fsync:
             storage._reclaim_leftovers(image.garbage, image.outdated)
         return storage
@@ -196,8 +198,36 @@ class Storage:
         """End what `listen` began."""
         self._listeners.remove(queue)
 
+    # the checkpoint: a cache, so whatever goes wrong with it changes nothing
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """Whether the log has grown so much that a new checkpoint is worth its cost."""
+        grown = self._log.position.end - self._kept.at
+        return checkpoint_law.due(grown, self._kept.bytes) and not (self._closed or self._log.poisoned)
+
+    def checkpoint(self) -> Callable[[], bool]:
+        """Pack the records now; the call that is given back writes them, and may be made beside the loop.
+
+        It says whether it worked; if not, the checkpoint before is still there.
+        """
+        position = self._log.position
+        body = checkpoint.pack(self.records)
+        self._kept = Size(position.end, len(body))
+
+        def write() -> bool:
+            try:
+                checkpoint.write(self._files, self.path, position, body)
+            except OSError:
+                return False
+            return True
+
+        return write
+
     def close(self) -> None:
         """Give the descriptors back; every later call is refused. Twice is once."""
+        if self.checkpoint_due:
+            self.checkpoint()()
         self._closed = True
         self._log.close()
 
