@@ -225,3 +225,14 @@ def test_few_trees_are_kept() -> None:
         assert len(journal.snapshot(cursor).placed()) == cursor
     assert 1 < len(journal._kept) <= journal_module.KEPT_MAX
     assert max(journal._kept) > 40_000
+
+
+def test_a_held_snapshot_takes_in_later_records_once() -> None:
+    """The first read after a hundred records costs them; the next one does not."""
+    journal = wide(300)
+    snapshot = journal.snapshot(290)
+    for node in range(301, 401):
+        journal.take(Put(node, 1, "w"))
+    assert lines_run(lambda: snapshot.get(295)) > 100
+    assert lines_run(lambda: snapshot.get(295)) < 20
+    assert snapshot.get(295) is None
