@@ -4,12 +4,17 @@ And what is said all the time: that this process lives, to whoever watches it.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from eukhed.errors import ConnectionLost, EukhedError
+from eukhed.host.seam import Files
 from eukhed.storage.sweep import sweep
 from eukhed.supervisor import boot
 from eukhed.supervisor.house import LOG, House, told
+from eukhed.supervisor.records import replace_whole
 from eukhed.wire.network import Channel, DescriptorChannel
+
+STDERR_BYTES: Final = 10 * 1000 * 1000
 
 
 async def sweep_up(house: House) -> None:
@@ -24,6 +29,31 @@ async def sweep_up(house: House) -> None:
             LOG.debug("swept: %s", swept)
         except (OSError, EukhedError) as error:
             LOG.warning("the sweep could not be done: %s", told(error))
+
+
+async def shorten(house: House) -> None:
+    """Keep what processes wrote to standard error within bounds: the older half goes to a second file."""
+    path = f"{house.settings.places.logs}/stderr.log"
+    while True:
+        await house.host.clock.sleep_ms(house.settings.timing.sweep_every_ms)
+        try:
+            await house.host.off_loop(lambda: _shorten(house.host.files, path))
+        except OSError as error:
+            LOG.warning("%s could not be shortened: %s", path, error.strerror)
+
+
+def _shorten(files: Files, path: str) -> None:
+    """Those who write append, so a file that was cut is written from its start again."""
+    found = files.stat(path)
+    if found is None or found.size <= STDERR_BYTES:
+        return
+    file = files.open(path, write=True)
+    try:
+        kept = file.read(max(0, found.size - STDERR_BYTES), STDERR_BYTES)
+        replace_whole(files, f"{path}.1", kept, flush=False)
+        file.truncate(0)
+    finally:
+        file.close()
 
 
 async def vanished(

@@ -278,7 +278,7 @@ class Keeper:
         self.route.phase = Phase.PAUSED
         self.route.announce("session_lost", {"reason": reason, "at": clock.wall_ms()})
         self.next_try_at = WallMs(clock.wall_ms() + pause_ms)
-        await self.note(lifecycle="recovering", last_error=reason)
+        await self.note(flush=False, lifecycle="recovering", last_error=reason)
         if await self._uninterrupted(lambda: clock.sleep_ms(pause_ms)):
             return Stage(self.launch)
         return await self._judge(Broken(reason))

@@ -4,9 +4,11 @@ The recovery journal is the worker's; here it is read, and settled when the supe
 """
 
 import json
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from eukhed.host.seam import Files
+from eukhed.storage.listing import list_sessions
 from eukhed.supervisor.house import LOG, House
 from eukhed.supervisor.records import Record, append_all, read_whole
 from eukhed.supervisor.revival_law import Facts, Verdict, verdict
@@ -21,12 +23,17 @@ class Evidence(NamedTuple):
     operation: str = ""
 
 
+LEASE: Final = "lease"  # in each storage
 NONE = Evidence(busy=False, recorded_at=None)
 
 
 async def ask(house: House, record: Record) -> Verdict:
     """Decide about the session of this dead worker; a refusal is one line in the log and nothing else."""
     facts = await house.host.off_loop(lambda: _facts(house, record))
+    if facts.busy:
+        rows = await list_sessions(house.host, house.settings.places, house.heads)
+        archived = any(row.archived for row in rows if row.id == record.session)
+        facts = replace(facts, archived=archived)
     answer = verdict(facts, house.host.clock.wall_ms(), house.settings.timing.revival)
     if answer is not Verdict.REVIVE:
         LOG.info("session %s is not revived: %s", record.session, answer.value)
@@ -67,22 +74,25 @@ def _facts(house: House, record: Record) -> Facts:
         LOG.warning("%s cannot be read, so it is no evidence: %s", record.journal, error.strerror)
         text = b""
     evidence = latest(text, record.session)
-    asked = evidence.busy  # without work nothing else is looked at
     return Facts(
         busy=evidence.busy,
         gave_up=record.lifecycle == "failed",
-        archived=asked and _archived(files, places.storage(record.session)),
-        lease_held=asked and _lease_held(files, places.storage(record.session)),
+        archived=False,  # read only if it matters
+        lease_held=evidence.busy and _lease_held(files, places.storage(record.session)),
         stamp=evidence.recorded_at,
     )
 
 
-def _archived(_files: Files, _storage: str) -> bool:
-    return False
-
-
-def _lease_held(_files: Files, _storage: str) -> bool:
-    return False
+def _lease_held(files: Files, storage: str) -> bool:
+    """Whether a live process holds the session; a dead one's lock is free."""
+    try:
+        file = files.open(f"{storage}/{LEASE}")
+    except OSError:
+        return False
+    try:
+        return not file.lock(exclusive=False)
+    finally:
+        file.close()
 
 
 def _append(files: Files, path: str, line: dict[str, Any]) -> None:

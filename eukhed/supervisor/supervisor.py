@@ -49,6 +49,7 @@ async def supervise(host: Host, network: Network, spawner: Spawner, settings: Se
             tasks.start_soon(_listen_descriptors, house, booted.descriptors)
             tasks.start_soon(_heed_signals, house)
             tasks.start_soon(housekeeping.sweep_up, house)
+            tasks.start_soon(housekeeping.shorten, house)
             tasks.start_soon(housekeeping.say_alive, house)
             LOG.info(
                 "ready: %s, generation %d, build %s", settings.places.socket, house.generation, settings.build

@@ -5,23 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eukhed import build
-from tests.supervisor.harness import ROOT, Daemon, daemon, until
+from tests.supervisor.harness import ROOT, Daemon, until
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture
-def place() -> Iterator[Daemon]:
-    with tempfile.TemporaryDirectory(prefix="e") as directory, daemon(Path(directory)) as made:
-        yield made
 
 
 def begin(place: Daemon, *more: str, environ: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
