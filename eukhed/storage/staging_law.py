@@ -55,9 +55,9 @@ def is_token(token: str) -> bool:
 def read_name(name: str) -> Minted | None:
     """What a name says, if `mint_name` can have made it; else None."""
     bare = name.removesuffix(LOCK)
-    head, dash, token = bare.rpartition("-")
-    hidden, dot, kind = head.rpartition(".")
-    if not (dash and dot and is_token(token) and kind in KINDS):
+    head, _, token = bare.rpartition("-")
+    hidden, _, kind = head.rpartition(".")
+    if not (is_token(token) and kind in KINDS):
         return None
     if not (hidden.startswith(".") and is_target(hidden[1:])):
         return None

@@ -50,6 +50,25 @@ def test_scan_exact(entries: Entries) -> None:
     check_scan(entries)
 
 
+@pytest.mark.parametrize(
+    ("letter", "text"),
+    [
+        ("a", True),
+        ("é", True),
+        ("\ud7ff", True),
+        ("\ud800", False),
+        ("\udc80", False),
+        ("\udfff", False),
+        ("\ue000", True),
+    ],
+    ids=ascii,
+)
+def test_scan_exact_of_names_that_are_no_text(letter: str, text: bool) -> None:
+    """scan_exact: each bound of what is no text, as a directory and as a legacy file."""
+    for entry in ((f"a{letter}", "directory"), (f"a{letter}.jsonl", "file")):
+        assert bool(check_scan([entry])) == text  # type: ignore[list-item]  # the tuple loses the literal
+
+
 def test_scan_exact_in_every_small_directory() -> None:
     """Every directory of up to four of these names, each absent or of one of the four types."""
     names = ("a", "a.jsonl", "a.jsonl.jsonl", ".a.jsonl")
@@ -108,6 +127,11 @@ def test_rows_are_the_model(facts: list[Fact], chance: random.Random) -> None:
     assert rows(facts) == expected
     chance.shuffle(facts)
     assert rows(facts) == expected
+
+
+def test_a_head_says_its_cwd_at_least() -> None:
+    (row,) = rows([Fact(Candidate("a", "a", legacy=False), 5_000_000, Head("/x"))])
+    assert row == SessionRow("a", "a", "/x", 5, archived=False, legacy=False)
 
 
 @given(FACTS, FACTS)

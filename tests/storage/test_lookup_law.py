@@ -96,6 +96,7 @@ def test_lookup_never_home_for_every_path() -> None:
 @pytest.mark.parametrize("path", [*PATHS, "/a/b/c/d/e"])
 def test_parent_and_within(path: str) -> None:
     """The two words of the law agree with components."""
+    assert parent(path).startswith("/")
     assert lookup_model.components(parent(path)) == lookup_model.components(path)[:-1]
     for other in PATHS:
         inside = lookup_model.components(path)[: len(lookup_model.components(other))]

@@ -54,6 +54,20 @@ def test_names_minted_exact_is_its_model(name: str) -> None:
         assert mint_name(minted) == name
 
 
+ODD_LETTERS = ["\0", "/", "\ud800", "\udbff", "\udfff"]
+FINE_LETTERS = ["a", " ", "\x01", "\ud7ff", "\ue000", "\U0010ffff", ".", "-"]
+
+
+@pytest.mark.parametrize("letter", [*ODD_LETTERS, *FINE_LETTERS], ids=ascii)
+def test_names_minted_exact_letter_by_letter(letter: str) -> None:
+    """names_minted_exact: a target is one component of text; each bound of what is no text."""
+    assert is_target(f"a{letter}b") == (letter in FINE_LETTERS)
+    assert (staging_model.read(f".a{letter}b.new-{'0' * 32}") is not None) == (letter in FINE_LETTERS)
+    assert is_target("a")
+    assert not is_target("")
+    assert not is_target(".a")
+
+
 @given(MINTED, st.integers(0, 60), st.sampled_from(["", "g", "A", "-", ".", "0"]))
 def test_names_minted_exact_by_one_letter(minted: Minted, at: int, letter: str) -> None:
     """A name that differs by one letter from a minted one."""

@@ -119,6 +119,13 @@ def test_judge_exact(lock: Lock, times_ns: list[int | None], limit_ns: int) -> N
         assert age_ns(touched, NOW_NS) is not None
 
 
+@pytest.mark.parametrize("times", [(), (None,), (0, None), (NOW_NS + 1,)], ids=str)
+def test_nothing_unknown_is_stale(times: tuple[int | None, ...]) -> None:
+    """judge_exact: an age that is not known is no age."""
+    assert age_ns(Touched(times), NOW_NS) is None
+    assert not is_stale(Touched(times), NOW_NS, 1)
+
+
 def test_judge_exact_around_the_day() -> None:
     """Every pair of times near the limit with every state of the lock; each judgement occurs."""
     seen: Counter[Judgement] = Counter()
