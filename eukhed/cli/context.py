@@ -1,5 +1,6 @@
 """What a command is given: the flags that all have, and where things are, what it may say, and to whom."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -34,9 +35,7 @@ class Context(NamedTuple):
     def say(self, text: str) -> None:
         """Tell a person something, on stderr; not with -q, and not a program that reads JSON."""
         if self.loud >= 0 and not self.json:
-            sys.stdout.flush()
-            sys.stderr.write(f"eukhed: {text}\n")
-            sys.stderr.flush()
+            talk(f"eukhed: {text}\n")
 
     @property
     def person(self) -> bool:
@@ -47,6 +46,13 @@ class Context(NamedTuple):
     def interactive(self) -> bool:
         """Rulings 29: a terminal on stdin and stderr, and no --json."""
         return not self.json and is_terminal(0) and is_terminal(2)
+
+
+def talk(text: str) -> None:
+    """Write to stderr, after what stdout still holds. A stderr that is gone is nobody's trouble."""
+    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        os.write(2, text.encode(errors="backslashreplace"))
 
 
 def is_terminal(descriptor: int) -> bool:

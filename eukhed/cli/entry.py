@@ -17,6 +17,7 @@ EXIT_PIPE: Final = 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of these arguments (this process's, unless given); its exit status."""
+    _occupy_streams()
     words, rest = at_dashes(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in words
     command: Command | None = None
@@ -95,10 +96,7 @@ def _options(command: Command, module: Any, words: Sequence[str]) -> Any:
         said, rest = common(words)
         if not rest:
             return said
-    parser = _module("options").Parser(command)
-    if hasattr(module, "options"):
-        module.options(parser)
-    _module("options").add_common(parser)
+    parser = _module("options").parser_of(command)
     if "-h" in words or "--help" in words:
         sys.stdout.write(parser.format_help())
         return None
@@ -115,6 +113,15 @@ def _module(name: str) -> Any:
 def _root(words: Sequence[str]) -> Places:
     home = words[words.index("--home") + 1] if "--home" in words[:-1] else None
     return places(os.environ, os.getuid(), home)
+
+
+def _occupy_streams() -> None:
+    """Put the null device where 0, 1 or 2 is closed, so that no socket of ours gets that number."""
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(opened)
+        sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the process's life
 
 
 def _mute_stdout() -> None:

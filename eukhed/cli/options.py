@@ -1,6 +1,7 @@
 """The parser of one command: its own flags beside those that all have, and its help from the table."""
 
 import argparse
+import sys
 from typing import NoReturn
 
 from eukhed.cli.context import COMMON, DEFAULTS
@@ -38,6 +39,18 @@ class Parser(argparse.ArgumentParser):
 class _Wide(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=100)
+
+
+def parser_of(command: Command) -> Parser:
+    """Return the parser of a command: its module is imported for its flags."""
+    full = f"eukhed.cli.{command.module}"
+    __import__(full)
+    parser = Parser(command)
+    module = sys.modules[full]
+    if hasattr(module, "options"):
+        module.options(parser)
+    add_common(parser)
+    return parser
 
 
 def effect(command: Command) -> str:

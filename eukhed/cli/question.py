@@ -1,9 +1,9 @@
 """Ctrl-C at a run without a terminal of its own: detach, stop, or continue?"""
 
 import os
-import sys
 from typing import Literal, Self
 
+from eukhed.cli.context import talk
 from eukhed.cli.render import cut, plain, seconds
 from eukhed.cli.terminal import Terminal, window
 
@@ -29,11 +29,10 @@ class Question:
         asked = cls(descriptor)
         columns = (window(2) or (0, COLUMNS))[1]
         what = cut(plain(title), max(10, columns - 90))
-        sys.stderr.write(
+        talk(
             f"\n{address} is running ({what}, {seconds(ran_s)})   "
             "[d]etach   [s]top   [c]ontinue     Ctrl-C again stops "
         )
-        sys.stderr.flush()
         return asked
 
     def fileno(self) -> int:
@@ -57,5 +56,4 @@ class Question:
         """Put the modes back and go on below the question."""
         self._terminal.close()
         os.close(self._descriptor)
-        sys.stderr.write("\n")
-        sys.stderr.flush()
+        talk("\n")

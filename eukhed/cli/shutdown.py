@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from eukhed.cli.context import Context, Options, is_terminal
+from eukhed.cli.context import Context, Options, is_terminal, talk
 from eukhed.cli.render import to_json
 from eukhed.cli.trouble import work_line
 from eukhed.client import Client
@@ -87,9 +87,8 @@ def _confirm(context: Context, flags: Options, work: list[Any]) -> None:
             work=work,
         )
     for item in work:
-        sys.stderr.write(f"  {work_line(item)}\n")
-    sys.stderr.write("end this work? [y/N] ")
-    sys.stderr.flush()
+        talk(f"  {work_line(item)}\n")
+    talk("end this work? [y/N] ")
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise Busy("nothing was stopped", work=work)
 

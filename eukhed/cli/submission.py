@@ -6,6 +6,7 @@ process for itself does either. The worker adds the run's own EUKHED_* names.
 
 import os
 import resource
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -119,9 +120,7 @@ def stdin_kind(*, detached: bool, tty: bool) -> Stdin:
     """
     if tty:
         return "typed"
-    try:
-        os.fstat(0)
-    except OSError:
+    if sys.stdin is None:  # it was closed; what is there now is not for the run
         return "none"
     if os.isatty(0):
         return "none" if detached else "typed"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from eukhed.cli.context import talk
 from eukhed.cli.render import to_json
 from eukhed.errors import EukhedError, OurFault
 from eukhed.paths import Places
@@ -21,15 +22,13 @@ LABELS: Final = {
 
 def tell(error: EukhedError, status: int, *, as_json: bool) -> None:
     """Write an error to stderr."""
-    sys.stdout.flush()
     if as_json:
         told = error.as_wire()
         told["next"] = told.get("next", [])
         told["exit"] = status
-        sys.stderr.write(to_json({"error": told}) + "\n")
+        talk(to_json({"error": told}) + "\n")
     else:
-        sys.stderr.write("\n".join(as_text(error)) + "\n")
-    sys.stderr.flush()
+        talk("\n".join(as_text(error)) + "\n")
 
 
 def as_text(error: EukhedError) -> list[str]:

@@ -2,10 +2,10 @@
 
 import contextlib
 import os
-import sys
 import time
 from typing import Final, Literal
 
+from eukhed.cli.context import talk
 from eukhed.cli.keys import DetachKey
 from eukhed.cli.terminal import in_foreground
 from eukhed.client import Client
@@ -57,8 +57,7 @@ class TypedInput:
 
     def _keep(self, data: bytes) -> None:
         if len(self._waiting) + len(data) > AHEAD:
-            sys.stderr.write("\a")
-            sys.stderr.flush()
+            talk("\a")
         else:
             self._waiting += data
 

@@ -12,13 +12,14 @@ import signal
 import time
 from typing import Final, NamedTuple
 
+from eukhed.cli.actor import actor
 from eukhed.cli.interrupt_law import Chosen, Facts, Verdict, verdict
 from eukhed.cli.interrupt_law import Terminal as Whose
 from eukhed.cli.outlet import Outlet
 from eukhed.cli.picture import Picture
 from eukhed.cli.question import Question
 from eukhed.cli.signals import Signals
-from eukhed.cli.terminal import Modes, Terminal, name_of, window
+from eukhed.cli.terminal import Modes, Terminal, window
 from eukhed.cli.typed import TypedInput
 from eukhed.client import Client
 from eukhed.client.attachment import Attachment, Detached, Dropped, Ended, Notice, Output, Shown
@@ -109,6 +110,17 @@ class View:
 
     def _turn(self, signals: Signals) -> None:
         ready = self._polled(signals)
+        try:
+            self._hear(signals, ready)
+            if self._client.connected:
+                self._serve(ready)
+        except ConnectionLost:
+            self._cut(lost_daemon=True)
+        if not self._client.connected:
+            self._recover()
+
+    def _hear(self, signals: Signals, ready: set[int]) -> None:
+        """Do what a person wants, then what their terminal takes."""
         if signals.fileno() in ready:
             for number in signals.taken():
                 self._signalled(number)
@@ -121,13 +133,6 @@ class View:
         waits_for = self._outlet.waits_for
         if waits_for is not None and waits_for in ready:
             self._write()
-        if not self._client.connected:
-            self._recover()
-            return
-        try:
-            self._serve(ready)
-        except ConnectionLost:
-            self._cut(lost_daemon=True)
 
     def _polled(self, signals: Signals) -> set[int]:
         poll = select.poll()
@@ -148,7 +153,7 @@ class View:
         waits = [self._typed.due_ms()]
         if self._lost_at is not None or self._again_at is not None:
             waits.append(STEP_MS)
-        if self._outcome is not None and self._outlet.waits_for is None:
+        if self._client.holds or (self._outcome is not None and self._outlet.waits_for is None):
             waits.append(0)
         return min((wait for wait in waits if wait is not None), default=None)
 
@@ -161,14 +166,19 @@ class View:
 
     def _serve(self, ready: set[int]) -> None:
         self._client.flush()
-        if self._client.fileno() in ready:
+        self._take_arrived()
+        if self._client.fileno() in ready or self._client.holds:
             while self._client.pump():
-                self._take_events()
-        if self._lost_at is not None:
-            self._resume()
-        else:
+                self._take_arrived()
+        if self._lost_at is None:
             self._typed.send(self._client)
             self._send_stop()
+
+    def _take_arrived(self) -> None:
+        """Answers before events: what an attachment is sent comes right behind the answer that opens it."""
+        if self._lost_at is not None:
+            self._resume()
+        self._take_events()
 
     def _take_events(self) -> None:
         while self._client.events:
@@ -194,7 +204,7 @@ class View:
         self._stop_asked = None
         if self._lost_at is None:
             self._lost_at, self._told_wait = time.monotonic(), False
-        if lost_daemon:
+        if lost_daemon and self._client.connected:
             self._client.lost()
 
     def _ask_again(self) -> None:
@@ -359,9 +369,3 @@ class View:
         if self._stops > 1:
             body |= {"signal": int(signal.SIGKILL), "grace_ms": 0}
         self._stop_asked = self._client.ask("stop_run", body, session=self._attachment.session)
-
-
-def actor() -> str:
-    """Say who stops a run: the terminal, or this process."""
-    terminal = name_of(2, 0, 1)
-    return f"you on {terminal}" if terminal else f"you, process {os.getpid()}"

@@ -86,7 +86,7 @@ class Attachment:
         self,
         *,
         lines: int | None,
-        after: Mapping[str, int] | None = None,
+        after: Mapping[Stream, int] | None = None,
         exclusive: bool = False,
         size: tuple[int, int] | None = None,
     ) -> dict[str, Any]:

@@ -76,6 +76,11 @@ class Client:
     def fileno(self) -> int:
         return self._connection.fileno()
 
+    @property
+    def holds(self) -> bool:
+        """Whether something is here already: a poll of the socket knows nothing of it."""
+        return bool(self.events) or self._connection.holds
+
     def flush(self) -> bool:
         """Send what the kernel takes now; whether all is out."""
         return self._connection.flush()

@@ -51,6 +51,11 @@ class Connection:
     def unsent_bytes(self) -> int:
         return len(self._unsent)
 
+    @property
+    def holds(self) -> bool:
+        """Whether a message is here that was not pulled: a poll of the socket knows nothing of it."""
+        return bool(self._arrived)
+
     def queue(self, item: Mapping[str, Any]) -> None:
         """Put one message behind those that wait to go out."""
         encoded = frame(codec.encode(item))

@@ -152,16 +152,14 @@ class Daemon:
 
     def _take(self, peer: Peer, command: dict[str, Any]) -> None:
         body = codec.decode(command["body"])
-        self.seen.put((command["type"], body, command))
         try:
             handler = self.handlers.get(command["type"], _unknown)
-            answer = handler(peer, command, body)
+            answered = handler(peer, command, body)
+            if command["id"] and answered is not None:
+                answer(peer, command, answered)
         except EukhedError as error:
             peer.send({"kind": "response", "id": command["id"], "ok": False, "error": error.as_wire()})
-            return
-        if command["id"] and answer is not None:
-            sealed = codec.encode(answer)
-            peer.send({"kind": "response", "id": command["id"], "ok": True, "body": sealed})
+        self.seen.put((command["type"], body, command))  # last: whoever expects it finds it done
 
 
 def answer(peer: Peer, command: dict[str, Any], body: Any) -> None:

@@ -1,0 +1,58 @@
+"""`eukhed sessions`: the sessions, those asleep too."""
+
+import argparse
+import os
+import time
+from typing import Any, Final
+
+from eukhed.cli.context import Context, Options, is_terminal
+from eukhed.cli.render import WIDTH_MAX, ago, coloured, home_path, moment, plain, table, to_json
+from eukhed.cli.trouble import work_line
+from eukhed.client import Client
+from eukhed.errors import NoDaemon
+
+HEADS: Final = ("NAME", "STATE", "USED", "DIRECTORY", "WORK")
+KEYS: Final = ("id", "name", "cwd", "state", "active", "archived", "modified", "work")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `sessions`."""
+    parser.add_argument("--all", action="store_true", help="archived ones too")
+    parser.add_argument("--no-header", action="store_true", help="rows alone")
+
+
+def run(context: Context, flags: Options) -> int:
+    """List the sessions."""
+    try:
+        with Client(context.places, relaunch=False) as client:
+            found: list[dict[str, Any]] = client.request("sessions", {"all": flags.all}, looks=True)[
+                "sessions"
+            ]
+    except NoDaemon:
+        from eukhed.cli import disk  # noqa: PLC0415 - storage is not for the light path
+
+        found = disk.sessions(context.places, archived=flags.all)
+    if context.json:
+        context.out(to_json([{key: one.get(key) for key in KEYS} for one in found]))
+        return 0
+    if not found:
+        context.say("no sessions")
+        return 0
+    home, now_ms = os.path.expanduser("~"), int(time.time() * 1000)
+    rows = [_row(one, home, now_ms, exact=context.loud > 0) for one in found]
+    drawn = table(HEADS, rows, width=WIDTH_MAX if is_terminal(1) else None, cut_at="WORK")
+    if not flags.no_header:
+        context.out(drawn[0])
+    for line, one in zip(drawn[1:], found, strict=True):
+        state = one["state"]
+        context.out(
+            line.replace(state, coloured(state, state, context.colour), 1) if context.colour else line
+        )
+    return 0
+
+
+def _row(one: dict[str, Any], home: str, now_ms: int, *, exact: bool) -> list[str]:
+    used = moment(one["modified"], now_ms, exact=True) if exact else ago(one["modified"], now_ms)
+    work = ", ".join(work_line(item) for item in one.get("work") or [])
+    where = plain(home_path(str(one.get("cwd") or ""), home))
+    return [plain(str(one["name"] or "·" + one["id"][-4:])), one["state"], used, where, plain(work)]
