@@ -469,3 +469,61 @@ def test_three_processes_write_what_the_model_writes() -> None:
     assert seen["claims"] > 10, seen
     assert seen["finishes"] > 3, seen
     assert any(seen[f"saw dead {state}"] for state in ("live", "ended", "never")), seen
+
+
+def test_the_earliest_of_the_active_is_what_is_slept_to() -> None:
+    jobs = (
+        a_job("a", due=7),
+        a_job("b", due=5),
+        a_job("c", due=None),
+        a_job("d", due=1, status=Status.PAUSED),
+    )
+    assert cron_law.earliest(Catalog(jobs)) == at(5)
+    assert cron_law.earliest(Catalog(jobs[2:])) is None
+
+
+def test_claims_come_in_the_order_of_their_times() -> None:
+    _, made = claim(Catalog((a_job("c", due=-1), a_job("b", due=-2), a_job("a", due=-1))))
+    assert [each.job for each in made] == ["b", "a", "c"]
+
+
+def test_only_a_known_claim_of_a_known_job_is_wanted() -> None:
+    catalog, (made,) = claim(Catalog((a_job(),)))
+    assert cron_law.is_wanted(catalog, made)
+    assert not cron_law.is_wanted(replace(catalog, jobs=()), made)
+    assert not cron_law.is_wanted(replace(catalog, dispatches=()), made)
+    for status, scheduled, by_hand in (
+        (Status.ACTIVE, True, True),
+        (Status.PAUSED, False, True),
+        (Status.COMPLETED, False, False),
+        (Status.CANCELLED, False, False),
+    ):
+        other = replace(catalog, jobs=(replace(only(catalog), status=status),))
+        assert cron_law.is_wanted(other, made) == scheduled
+        assert cron_law.is_wanted(other, replace(made, manual=True)) == by_hand
+
+
+def test_what_the_record_tells_of_each_end() -> None:
+    before, (made,) = claim(Catalog((a_job(last_error="old", last_run_at=at(-9), run_count=2),)))
+    told = {end: only(finish(before, made, end, now=7, error="why")) for end in End}
+    seen = {
+        end: (job.last_error, job.last_run_at, job.last_skipped_at, job.run_count)
+        for end, job in told.items()
+    }
+    assert seen == {
+        End.RAN: (None, at(7), None, 3),
+        End.FAILED: ("why", at(7), None, 3),
+        End.STOPPED: ("why", at(7), None, 3),
+        End.SKIPPED: ("why", at(-9), at(7), 2),
+        End.INTERRUPTED: ("why", at(-9), None, 2),
+    }
+    bare = {end: only(finish(before, made, end)).last_error for end in End}
+    assert list(bare.values()) == [None, "failed", "stopped", "old", "interrupted"]
+
+
+def test_a_completed_one_shot_has_no_time_left() -> None:
+    catalog, (made,) = claim(Catalog((a_job(every=None),)))
+    odd = replace(
+        catalog, jobs=(replace(only(catalog), next_run_at=at(9)),)
+    )  # as another writer may leave it
+    assert only(finish(odd, made, End.RAN)).next_run_at is None
