@@ -1,11 +1,11 @@
 """The holder's program, kept in memory: a holder is started from it whatever becomes of our files.
 
-    python -I -S -c LOADER <descriptor> <run directory>
+    python -I -S -c START <descriptor> <run directory>
 
-The descriptor is a memory file with the program and the plan of the run. A bare interpreter runs LOADER,
-which makes modules of the program and hands them the plan. The program is there twice: compiled, for the
-interpreter that compiled it (to compile it anew costs more than to start Python), and as text, for the
-one that an upgrade may have put in its place.
+The descriptor is a memory file with the program and the plan of the run. A bare interpreter runs START,
+which runs LOADER from there, which makes modules of the program and hands them the plan. The program is
+there twice: compiled, for the interpreter that compiled it (to compile it anew costs more than to start
+Python), and as text, for the one that an upgrade may have put in its place.
 """
 
 import marshal
@@ -13,11 +13,8 @@ import os
 import sys
 from typing import Any, Final
 
+START: Final = "import marshal,sys;f=open(int(sys.argv[1]),'rb');f.seek(0);given=marshal.load(f);f.close();exec(given['loader'])"
 LOADER: Final = """\
-import marshal, sys
-with open(int(sys.argv[1]), "rb") as file:
-    file.seek(0)
-    given = marshal.load(file)
 if given["python"] == sys.version:
     parts = marshal.loads(given["code"])
 else:
@@ -40,7 +37,8 @@ def _read() -> list[tuple[str, bytes]]:
 
 
 _TEXTS: Final = _read()  # when this module is imported, which the preload does before any fork
-PROGRAM: Final = {
+PROGRAM: Final[dict[str, Any]] = {
+    "loader": LOADER,
     "python": sys.version,
     "code": marshal.dumps([(name, compile(text, name, "exec")) for name, text in _TEXTS]),
     "texts": _TEXTS,

@@ -20,7 +20,7 @@ import anyio
 from eukhed.errors import Broken, Invalid
 from eukhed.host.files import ensure_private_directory
 from eukhed.host.seam import Host, Identity, Liveness
-from eukhed.worker.holder_program import LOADER, packed
+from eukhed.worker.holder_program import START, packed
 from eukhed.worker.holding import Ended, Holder, HolderPlan, Holders, NotStarted, Started, Stdin
 from eukhed.worker.output import Gap
 from eukhed.worker.remains import Remains, as_ended
@@ -79,7 +79,7 @@ class SystemHolders:
             _write_whole(memory, packed(facts))
             actions: list[Any] = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
             actions += [(os.POSIX_SPAWN_DUP2, fd, fd) for fd in passed]  # clears close-on-exec
-            argv = [INTERPRETER, "-I", "-S", "-c", LOADER, str(memory), plan.directory]
+            argv = [INTERPRETER, "-I", "-S", "-c", START, str(memory), plan.directory]
             env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
             return os.posix_spawn(INTERPRETER, argv, env, file_actions=actions, setsid=True, setsigmask=())
         finally:
@@ -224,6 +224,9 @@ class SystemHolder:
 
     async def stop(self, number: int, grace_ms: int) -> int:
         self._stopping = True
+        self._host.processes.signal(
+            self.identity, signal.SIGCONT
+        )  # a holder that was stopped could not stop anything
         if not self._send(b"k%d %d" % (number, grace_ms)):
             await self._stop_alone(number, grace_ms)
             return 0

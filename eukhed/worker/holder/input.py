@@ -58,16 +58,15 @@ class Input:
             return {}
         return {self.feed: select.POLLOUT if self.queue or self.ending else 0}
 
-    def feed_it(self) -> list[tuple[Peer, int]]:
-        """Write what fits; who is to be told of how many bytes."""
-        told = []
+    def feed_it(self) -> None:
+        """Write what fits; its senders are owed word of it."""
         while self.queue:
             peer, data = self.queue[0]
             taken = self._write(data)
             if taken is None:
                 break
             peer.queued -= taken
-            told.append((peer, taken))
+            peer.owed += taken
             self.line_open = data[taken - 1 : taken] != b"\n"
             if taken < len(data):
                 self.queue[0] = (peer, data[taken:])
@@ -75,7 +74,6 @@ class Input:
                 self.queue.pop(0)
         if self.ending and not self.queue and self.feed >= 0:
             self._finish()
-        return told
 
     def _write(self, data: bytes) -> int | None:
         if self.feed < 0:

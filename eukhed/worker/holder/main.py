@@ -147,7 +147,10 @@ class Holder:
         elif fd == self.listener.fd:
             self._accept()
         elif peer := next((peer for peer in self.peers if peer.fd == fd), None):
-            self._hear(peer)
+            if peer.settle():
+                self._hear(peer)
+            else:
+                self._lose(peer)
         else:
             self.outputs.ready(fd)
             if events & (select.POLLOUT | select.POLLERR):
@@ -156,9 +159,10 @@ class Holder:
                 self.input.broken()
 
     def _feed(self) -> None:
-        for taker, taken in self.input.feed_it():
-            if taker in self.peers and not taker.send(b"t%d" % taken):
-                self._lose(taker)
+        self.input.feed_it()
+        for peer in list(self.peers):
+            if not peer.settle():
+                self._lose(peer)
 
     def _accept(self) -> None:
         if not (peer := self.listener.accept()):

@@ -114,8 +114,9 @@ class Outputs:
         for fd in list(self.sources):
             self._copy(fd, DRAIN_MAX, DRAIN_MAX)
         self.sources.clear()
-        for stream in self.streams.all:
-            stream.look()
+        if self._direct():
+            for stream in self.streams.all:
+                stream.look()
         if self.streams.over():
             self.streams.trim()
 

@@ -28,6 +28,7 @@ class Peer:
         self.sock = sock
         self.fd = sock.fileno()
         self.queued = 0  # bytes of its input that the command has not taken
+        self.owed = 0  # bytes that were taken, and it was not told of
 
     def send(self, message: bytes) -> bool:
         """Tell it; False when it is gone, or reads so little that it is to be dropped."""
@@ -35,6 +36,18 @@ class Peer:
             self.sock.send(message)
         except OSError:
             return False
+        return True
+
+    def settle(self) -> bool:
+        """Tell it what was taken, as soon as it can be told; False when it is gone."""
+        if self.owed:
+            try:
+                self.sock.send(b"t%d" % self.owed)
+            except BlockingIOError:
+                return True  # it is held up; what is owed goes with the next
+            except OSError:
+                return False
+            self.owed = 0
         return True
 
     def receive(self) -> bytes | None:

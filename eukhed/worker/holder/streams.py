@@ -41,6 +41,7 @@ class Stream:
         self.size = os.fstat(self.fd).st_size
         self.dropped = 0  # bytes from the head up to here were dropped by the cap
         self.gaps: list[list[int]] = []  # [offset, length] that a full disk refused
+        self.behind = False  # the file is shorter than the stream, by its last gap
 
     def can_punch(self) -> bool:
         """Whether this file system makes holes (asked of an empty range behind the end)."""
@@ -56,6 +57,7 @@ class Stream:
         """Append. What a full disk refuses becomes a gap: the command neither waits nor fails for it."""
         while data:
             try:
+                self.settle()
                 taken = os.write(self.fd, data)
             except OSError as error:
                 if error.errno not in NO_ROOM:
@@ -65,6 +67,12 @@ class Stream:
             self.size += taken
             data = data[taken:]
 
+    def settle(self) -> None:
+        """Make the file as long as the stream, after a gap: a hole costs no block."""
+        if self.behind:
+            os.ftruncate(self.fd, self.size)
+            self.behind = False
+
     def _refused(self, length: int) -> None:
         last = self.gaps[-1] if self.gaps else [0, 0]
         if sum(last) == self.size and last[1]:
@@ -72,7 +80,7 @@ class Stream:
         else:
             self.gaps.append([self.size, length])
         self.size += length
-        os.ftruncate(self.fd, self.size)  # a hole costs no block
+        self.behind = True
 
     def look(self) -> bool:
         """Ask for the size of a file that others write to; whether it grew."""
@@ -99,10 +107,10 @@ class Stream:
         os.close(self.fd)
         self.fd = fd
 
-    def told_dropped(self, head: int) -> list[list[int]]:
-        """All that is not there: [offset, length], in order."""
-        holes = [[head, self.dropped - head]] if self.dropped else []
-        return sorted(holes + [gap for gap in self.gaps if sum(gap) > self.dropped])
+    def told_dropped(self, head: int, end: int) -> list[list[int]]:
+        """All that is not there, once the cap has dropped up to `end`: [offset, length], in order."""
+        hole = [[head, end - head]] if end else []
+        return sorted(hole + [gap for gap in self.gaps if gap[0] < head or sum(gap) > end])
 
 
 class Streams:
@@ -124,7 +132,7 @@ class Streams:
             if end <= stream.dropped:
                 continue
             told = self.dropped()
-            told[stream.name] = [[head, end - head], *(gap for gap in stream.gaps if sum(gap) > end)]
+            told[stream.name] = stream.told_dropped(head, end)
             try:
                 self.place.write("dropped", told, durable=False)
             except OSError as error:
@@ -139,4 +147,4 @@ class Streams:
 
     def dropped(self) -> dict[str, object]:
         head = head_of(self.cap)
-        return {stream.name: stream.told_dropped(head) for stream in self.all}
+        return {stream.name: stream.told_dropped(head, stream.dropped) for stream in self.all}
