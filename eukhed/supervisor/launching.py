@@ -8,6 +8,8 @@ import signal
 from dataclasses import replace
 from typing import NamedTuple
 
+import anyio
+
 from eukhed.errors import BadFrame, BuildChanged
 from eukhed.host.seam import Host, Identity
 from eukhed.supervisor.house import LOG, House
@@ -49,7 +51,8 @@ async def launch(house: House, record: Record, *, restored: bool) -> Launched:
         except BaseException:
             spawned.link.close()
             spawned.descriptors.close()
-            house.host.processes.signal(spawned.identity, signal.SIGKILL)
+            with anyio.CancelScope(shield=True):  # nothing is started beside it
+                await kill(house.host, spawned.identity, timing)
             raise
     return Launched(record, spawned, link)
 

@@ -192,14 +192,17 @@ class Keeper:
         identity = self.record.identity
         if identity is None:
             return then
-        if reached is not None:
-            life = Life(self._house, self)
-            life.adopt(reached)
-            await stopping.ask_to_leave(self._house, reached.link, StopOrder(mode, "a new supervisor"))
-        else:
-            await launching.kill(self._house.host, identity, self._house.settings.timing)
-        if await stopping.see_off(self._house, identity):
-            return then
+        life = Life(self._house, self)
+        try:
+            if reached is not None:
+                life.adopt(reached)
+                await stopping.ask_to_leave(self._house, reached.link, StopOrder(mode, "a new supervisor"))
+            else:
+                await launching.kill(self._house.host, identity, self._house.settings.timing)
+            if await stopping.see_off(self._house, identity):
+                return then
+        finally:
+            life.close()
         return await self._failed(Broken(f"process {identity.pid} survived its stop"))
 
     async def _live(self, reached: Reached | None) -> Stage | None:
@@ -216,7 +219,9 @@ class Keeper:
                 await life.serve()
         except (EukhedError, TimeoutError) as error:
             failure = error
-        self._life = None
+        finally:
+            self._life = None
+            life.close()
         self.route.closed(Phase.PAUSED if self._stop is None else Phase.STOPPING)
         how = await life.end()
         self.work, self.asks = [], []

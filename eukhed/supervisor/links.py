@@ -138,6 +138,7 @@ class Link:
         with contextlib.suppress(anyio.WouldBlock, anyio.EndOfStream, anyio.ClosedResourceError):
             while True:
                 sockets.close_all(self._handed.receive_nowait()[1].descriptors)
+        self._handed.close()
         if self._descriptors is not None:
             self._descriptors.close()
         for question in self._questions.values():

@@ -4,6 +4,7 @@ It is its keeper's: the keeper makes it, lets it begin and serve, and judges its
 stops come into one inbox; what belongs to an earlier process or link is late, and changes nothing.
 """
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
@@ -17,7 +18,7 @@ from eukhed.supervisor.links import Link, Passed
 from eukhed.supervisor.routing import shutting_down
 from eukhed.supervisor.routing_law import Phase
 from eukhed.supervisor.stopping import StopOrder
-from eukhed.supervisor.workers import Spawned, exit_status
+from eukhed.supervisor.workers import Spawned
 
 if TYPE_CHECKING:
     from eukhed.supervisor.lifecycle import Keeper
@@ -100,7 +101,7 @@ class Life:
 
     def order(self, order: StopOrder) -> None:
         """Make it leave, when it serves."""
-        self._send.send_nowait(order)
+        self._post(order)
 
     async def serve(self) -> None:
         """Route, until the process is dead."""
@@ -125,29 +126,38 @@ class Life:
             tasks.cancel_scope.cancel()
 
     async def end(self) -> str:
-        """No process and no link when this returns; how it ended."""
+        """No process when this returns; how it ended."""
         identity = self._keeper.record.identity
         if identity is not None:
             await launching.kill(self._house.host, identity, self._house.settings.timing)
-        if self.link is not None:
-            self.link.close()
-        status = None if self._spawned is None else await exit_status(self._spawned)
+        status = None if self._spawned is None else await self._house.host.off_loop(self._spawned.status)
         if status is None:
             return "the worker died"
         return (
             f"the worker died by signal {-status}" if status < 0 else f"the worker ended with status {status}"
         )
 
+    def close(self) -> None:
+        """Let go of the link; what comes later concerns nobody."""
+        if self.link is not None:
+            self.link.close()
+        self._send.close()
+        self._inbox.close()
+
+    def _post(self, message: Died | LinkLost | StopOrder) -> None:
+        with contextlib.suppress(anyio.ClosedResourceError):  # this life is over: it is nobody's any more
+            self._send.send_nowait(message)
+
     async def _hear(self, link: Link) -> None:
         reason = await link.listen(self)
         if not self._ready.is_set():
             self._refusal = Broken(f"the worker's link ended before it was ready: {reason}")
             self._ready.set()
-        self._send.send_nowait(LinkLost(link, reason))
+        self._post(LinkLost(link, reason))
 
     async def _watch(self, identity: Identity) -> None:
         await self._house.host.processes.gone(identity)
-        self._send.send_nowait(Died())
+        self._post(Died())
 
     async def _relink(self, identity: Identity) -> None:
         """The process lives on without a link: reach it again, or end it. One that leaves needs none."""

@@ -165,8 +165,3 @@ def _status(process: ForkServerProcess) -> int | None:
         process.join(STATUS_WAIT_MS / 1000)
         return process.exitcode
     return None
-
-
-async def exit_status(spawned: Spawned) -> int | None:
-    """Ask for the status of a dead worker beside the loop."""
-    return await to_thread.run_sync(spawned.status)
