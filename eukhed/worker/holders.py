@@ -231,6 +231,8 @@ class SystemHolder:
             await self._stop_alone(number, grace_ms)
             return 0
         await self._until(lambda: not self._stopping or self._sock is None)
+        if self._stopping:  # we let go of it meanwhile: it leaves when none is left
+            await self._host.processes.gone(self.identity)
         return self._left
 
     async def _stop_alone(self, number: int, grace_ms: int) -> None:

@@ -316,6 +316,39 @@ def test_stop_by_term_is_enough_for_a_command_that_obeys(tmp_path: Path) -> None
     assert read(tmp_path / "out") == b"up\nbye\n"
 
 
+def test_a_stop_goes_on_when_the_worker_lets_go(tmp_path: Path) -> None:
+    """The command ends at once, a descendant does not; the run is told as ended, and stop still waits for all."""
+    script = "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & sleep 60"
+
+    async def main() -> Ended:
+        holder = await started(shell(tmp_path, script))
+        await until(lambda: read(tmp_path / "out").endswith(b"\n"))
+        pid = int(read(tmp_path / "out"))
+        async with anyio.create_task_group() as tasks:
+
+            async def stop() -> None:
+                await holder.stop(signal.SIGTERM, 300)
+                assert not alive(pid)
+
+            tasks.start_soon(stop)
+            ended = await holder.ended()
+            assert alive(pid)
+            holder.close()
+        return ended
+
+    assert run(main).signal == signal.SIGTERM
+
+
+def test_a_holder_that_was_stopped_itself_still_stops(tmp_path: Path) -> None:
+    async def main() -> Ended:
+        holder = await started(shell(tmp_path, "sleep 60"))
+        os.kill(holder.identity.pid, signal.SIGSTOP)
+        await holder.stop(signal.SIGTERM, 60_000)
+        return await holder.ended()
+
+    assert run(main).signal == signal.SIGTERM
+
+
 def test_signals_to_the_holder_do_not_end_the_run(tmp_path: Path) -> None:
     async def main() -> Ended:
         holder = await started(shell(tmp_path, "echo up; read line; exit 8", stdin="typed"))
