@@ -234,7 +234,8 @@ class ConnectionLost(Broken):
 def _family(root: type[EukhedError]) -> dict[str, type[EukhedError]]:
     found: dict[str, type[EukhedError]] = {}
     for kind in root.__subclasses__():
-        found[kind.code] = kind
+        if "code" in vars(kind):  # a branch of the tree has the code of its root
+            found[kind.code] = kind
         found |= _family(kind)
     return found
 

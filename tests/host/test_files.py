@@ -153,6 +153,7 @@ class FilesAgree(RuleBasedStateMachine):
     @precondition(lambda self: self.open)
     @rule(data=st.data(), exclusive=st.booleans())
     def lock(self, data: st.DataObject, exclusive: bool) -> None:
+        exclusive = exclusive or self.careful
         self.on_file(data, lambda file: file.lock(exclusive=exclusive))
 
     @precondition(lambda self: self.open)
