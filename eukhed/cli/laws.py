@@ -1,7 +1,7 @@
 """`eukhed laws`: the rules that hold for every input, where each is decided, and what checks it.
 
 The catalogue is data of the package, made from shared/laws and held equal to it by a test
-(`python -m tests.cli.catalogue` writes it).
+(`python -m tests.cli.generated` writes it).
 """
 
 import argparse

@@ -15,9 +15,19 @@ LINGER: Final = "/var/lib/systemd/linger"
 SEATS: Final = "/run/systemd/seats"  # exists where systemd-logind runs
 
 
-def warn_of_logout(context: Context, client: Client) -> None:
+def tell_of_launch(context: Context, client: Client) -> None:
+    """Tell a person what this client's start of a daemon means, if it started one or looked whether to."""
+    if client.launched is None:
+        return
+    if notice := client.launched.get("notice"):
+        context.say(notice)
+    if client.launched.get("result") == "started":
+        warn_of_logout(context)
+
+
+def warn_of_logout(context: Context) -> None:
     """Tell a person who started the daemon, once for a state root."""
-    if client.launched is None or not context.person or not ends_at_logout():
+    if not context.person or not ends_at_logout():
         return
     marker = os.path.join(context.places.root, MARKER)
     try:

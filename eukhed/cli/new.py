@@ -4,7 +4,7 @@ import argparse
 import os
 
 from eukhed.cli.context import Context, Options
-from eukhed.cli.logout import warn_of_logout
+from eukhed.cli.logout import tell_of_launch
 from eukhed.cli.render import to_json
 from eukhed.client import Client
 from eukhed.client.ids import command_id
@@ -33,7 +33,7 @@ def run(context: Context, flags: Options) -> int:
         body["wanted"] = flags.name
     with Client(context.places, start=True, interactive=context.interactive) as client:
         answer = client.request("open_session", body, command_id=command_id())
-        warn_of_logout(context, client)
+        tell_of_launch(context, client)
     if not answer["created"]:
         raise Exists(f"session {answer['name']} is there already", next=[["eukhed", "sessions"]])
     context.out(

@@ -24,6 +24,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         name = self.command.name
+        _, unknown, words = message.partition("unrecognized arguments: ")
+        if unknown and name == "run":
+            argv = ["eukhed", "run", "--", *words.split()]
+            raise Invalid("what is run stands after `--`", next=[argv, ["eukhed", "run", "--help"]])
         raise Invalid(f"{name}: {message}", next=[["eukhed", name, "--help"]])
 
     def format_help(self) -> str:

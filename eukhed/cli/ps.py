@@ -27,7 +27,7 @@ def run(context: Context, _flags: Options) -> int:
     for line, one in zip(drawn[1:], workers, strict=True):
         state = _state(one)
         context.out(
-            line.replace(state, coloured(state, state, context.colour), 1) if context.colour else line
+            line.replace(state, coloured(state, state, colour=context.colour), 1) if context.colour else line
         )
     return 0
 

@@ -130,7 +130,7 @@ def _line(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> s
     return GAP.join(parts).rstrip()
 
 
-def coloured(text: str, state: str, colour: bool) -> str:  # noqa: FBT001 - a fact of the terminal
+def coloured(text: str, state: str, *, colour: bool) -> str:
     """Return a text in the colour of a state; the word is there without it."""
     code = STATE_COLOURS.get(state)
     return f"\x1b[{code}m{text}\x1b[0m" if colour and code else text

@@ -9,7 +9,7 @@ from typing import Any, Final
 from eukhed.cli import exit_law, finding, submission
 from eukhed.cli.context import Context, Options, is_terminal
 from eukhed.cli.keys import shown
-from eukhed.cli.logout import warn_of_logout
+from eukhed.cli.logout import tell_of_launch
 from eukhed.cli.options import duration_ms
 from eukhed.cli.picture import Bytes, Lines, Picture, event
 from eukhed.cli.settings import Chosen, chosen
@@ -80,7 +80,7 @@ def run(context: Context, flags: Options) -> int:
         body["client_tty"] = own
     with Client(context.places, start=True, interactive=context.interactive) as client:
         session = finding.session(client, context, option=flags.session, create=True)
-        warn_of_logout(context, client)
+        tell_of_launch(context, client)
         answer = _submitted(client, session, body)
         repeated = client.repeated
         if flags.detach:
@@ -136,12 +136,12 @@ def _tell_started(context: Context, client: Client, answer: dict[str, Any], sett
         sys.stdout.flush()
         return
     if context.person:
-        started = f"started (pid {client.hello['pid']}) · " if client.launched else ""
+        started = f"started (pid {client.hello['pid']}) · " if client.started else ""
         context.say(f"{started}run {answer['address']} · {shown(settings.detach_key)} detaches")
 
 
 def _detached(context: Context, client: Client, answer: dict[str, Any]) -> int:
-    if client.launched and context.person:
+    if client.started and context.person:
         context.say(f"started (pid {client.hello['pid']})")
     if context.json:
         from eukhed.cli.render import to_json  # noqa: PLC0415 - beside its only use

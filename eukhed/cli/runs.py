@@ -85,7 +85,7 @@ def lines(context: Context, found: list[dict[str, Any]], *, header: bool) -> lis
     for line, one in zip(drawn[1:], found, strict=True):
         state = one["state"]
         told.append(
-            line.replace(state, coloured(state, state, context.colour), 1) if context.colour else line
+            line.replace(state, coloured(state, state, colour=context.colour), 1) if context.colour else line
         )
     return told
 

@@ -46,7 +46,7 @@ def run(context: Context, flags: Options) -> int:
     for line, one in zip(drawn[1:], found, strict=True):
         state = one["state"]
         context.out(
-            line.replace(state, coloured(state, state, context.colour), 1) if context.colour else line
+            line.replace(state, coloured(state, state, colour=context.colour), 1) if context.colour else line
         )
     return 0
 

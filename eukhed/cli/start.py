@@ -7,6 +7,7 @@ from eukhed.cli.context import Context, Options
 from eukhed.cli.logout import warn_of_logout
 from eukhed.cli.render import to_json
 from eukhed.client import Client
+from eukhed.client.launch import launch
 
 
 def options(_parser: argparse.ArgumentParser) -> None:
@@ -15,9 +16,9 @@ def options(_parser: argparse.ArgumentParser) -> None:
 
 def run(context: Context, _flags: Options) -> int:
     """Start the daemon unless one runs, and say which one it is."""
-    with Client(context.places, start=True, interactive=context.interactive) as client:
-        hello, launched = client.hello, client.launched
-        result = (launched or {}).get("result", "kept")
+    launched = launch(context.places, interactive=context.interactive)
+    with Client(context.places, relaunch=False) as client:
+        hello, result = client.hello, launched["result"]
         if context.json:
             told: dict[str, Any] = {"result": result, "pid": hello["pid"], "version": hello["version"]}
             told |= {"build": hello["build"], "socket": context.places.socket}
@@ -25,7 +26,8 @@ def run(context: Context, _flags: Options) -> int:
             return 0
         word = {"started": "started", "replaced": "replaced an older one"}.get(result, "runs already")
         context.out(f"eukhed {hello['version']} (build {hello['build'][:6]}) {word}, pid {hello['pid']}")
-        if launched is not None and launched.get("notice"):
+        if launched.get("notice"):
             context.say(launched["notice"])
-        warn_of_logout(context, client)
+        if result == "started":
+            warn_of_logout(context)
     return 0

@@ -32,7 +32,7 @@ def lines(context: Context, told: dict[str, Any]) -> list[str]:
     """Return the lines of a daemon that runs."""
     by = "systemd user unit" if told.get("supervised_by") == "systemd" else "started by hand"
     ends = "survives logout" if told.get("survives_logout") else "ends at logout"
-    dot = coloured("●", "running", context.colour)
+    dot = coloured("●", "running", colour=context.colour)
     build = f"(build {str(told.get('build'))[:6]})"
     up = seconds(told.get("uptime_s"))
     found = [

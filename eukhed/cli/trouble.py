@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from eukhed.cli.context import talk
 from eukhed.cli.render import to_json
+from eukhed.cli.table import find
 from eukhed.errors import EukhedError, OurFault
 from eukhed.paths import Places
 
@@ -24,7 +25,7 @@ def tell(error: EukhedError, status: int, *, as_json: bool) -> None:
     """Write an error to stderr."""
     if as_json:
         told = error.as_wire()
-        told["next"] = told.get("next", [])
+        told["next"] = [list(argv) for argv in steps(error)]
         told["exit"] = status
         talk(to_json({"error": told}) + "\n")
     else:
@@ -38,9 +39,19 @@ def as_text(error: EukhedError) -> list[str]:
     if near := error.data.get("near"):
         told.append(("near", ", ".join(_near(item) for item in near)))
     told += [("busy", work_line(item)) for item in error.data.get("work") or ()]
-    told += [(_label(argv), shlex.join(argv)) for argv in error.next]
+    told += [(_label(argv), shlex.join(argv)) for argv in steps(error)]
     width = max((len(label) for label, _ in told), default=0)
     return lines + [f"  {label:<{width}}  {text}" for label, text in told]
+
+
+def steps(error: EukhedError) -> list[Sequence[str]]:
+    """Return the commands that help, of those that there are: a daemon may be newer than this table."""
+    found: list[Sequence[str]] = []
+    for argv in error.next:
+        words = [word for word in argv[1:] if not word.startswith("-")]
+        if argv[0] != "eukhed" or not words or any(find(word) for word in words):
+            found.append(argv)
+    return found
 
 
 def work_line(item: Any) -> str:

@@ -65,6 +65,11 @@ class Client:
         return self._connection.hello
 
     @property
+    def started(self) -> bool:
+        """Whether this client started the daemon."""
+        return self.launched is not None and self.launched.get("result") == "started"
+
+    @property
     def unsent_bytes(self) -> int:
         return self._connection.unsent_bytes
 

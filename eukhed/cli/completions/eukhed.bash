@@ -1,0 +1,36 @@
+# eukhed completion for bash
+_eukhed() {
+  local cur=${COMP_WORDS[COMP_CWORD]} command= words= i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    [[ ${COMP_WORDS[i]} == -- ]] && return
+    [[ -z $command && ${COMP_WORDS[i]} != -* ]] && command=${COMP_WORDS[i]}
+  done
+  case $command in
+    "") words="a attach completion config demo detach help kill laws log logs ls new ps reopen run runs send sessions show shutdown start status stop supervise wait --help --json --home --socket --quiet --verbose --color --version" ;;
+    run) words="--tty --no-tty --detach --session --label --env --env-file --clean-env --cwd --nice --umask --no-survive --on-signal --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    runs) words="--session --all --state --label --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    wait) words="--session --all --any --timeout --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    send) words="--session --stdin --eof --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    stop) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    kill) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    detach) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    log|logs) words="--session --raw --follow --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    show) words="--session --env --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    sessions|ls) words="--all --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    new) words="--cwd --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    reopen) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    start) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    supervise) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    shutdown) words="--if-idle --force --keep-scheduled --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    status) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    ps) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    config) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    completion) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    laws) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    demo) words="--svg --keep --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    help) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _eukhed eukhed

@@ -1,0 +1,67 @@
+#compdef eukhed
+# eukhed completion for zsh
+_eukhed() {
+  local -a commands
+  commands=(
+    'run:run a command that outlives this terminal, and show its output'
+    'attach:come back to a run - its last lines, then live'
+    'a:come back to a run - its last lines, then live'
+    'runs:list runs, newest first'
+    'wait:wait for runs to end, and exit as they did'
+    'send:send bytes to the input of a run that has a terminal'
+    'stop:stop a run with everything that it started, or close a session'
+    'kill:stop a run at once - `stop -s KILL`'
+    'detach:detach the clients that are attached; the runs go on'
+    'log:print what runs wrote, from the disk'
+    'logs:print what runs wrote, from the disk'
+    'show:show one run in full'
+    'sessions:list sessions'
+    'ls:list sessions'
+    'new:make a session for a directory'
+    'reopen:start a session over that was given up'
+    'start:start the daemon, or say that it runs'
+    'supervise:run the daemon in the foreground, as a service manager does'
+    'shutdown:stop the daemon'
+    'status:what the daemon does, in a few lines'
+    'ps:list worker processes'
+    'config:show settings, and where each comes from'
+    'completion:print the completion script of a shell'
+    'laws:list the rules that hold for every input, and what checks each'
+    'demo:kill everything in turn and show that a run goes on'
+    'help:show help on a command or a topic'
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  if (( ${words[(Ie)--]} )) && (( CURRENT > ${words[(Ie)--]} )); then
+    _normal
+    return
+  fi
+  case $words[2] in
+    run) compadd -- '--tty' '--no-tty' '--detach' '--session' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--on-signal' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    attach|a) compadd -- '--session' '--read-only' '--exclusive' '--lines' '--all' '--on-signal' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    runs) compadd -- '--session' '--all' '--state' '--label' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    wait) compadd -- '--session' '--all' '--any' '--timeout' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    send) compadd -- '--session' '--stdin' '--eof' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    stop) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    kill) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    detach) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    log|logs) compadd -- '--session' '--raw' '--follow' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    show) compadd -- '--session' '--env' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    sessions|ls) compadd -- '--all' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    new) compadd -- '--cwd' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    reopen) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    start) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    supervise) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    shutdown) compadd -- '--if-idle' '--force' '--keep-scheduled' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    status) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    ps) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    config) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    completion) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    laws) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    demo) compadd -- '--svg' '--keep' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    help) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+  esac
+}
+compdef _eukhed eukhed

@@ -1,0 +1,126 @@
+"""Writes what is made from other parts: `python -m tests.cli.generated`. A test holds each equal to its source.
+
+eukhed/cli/laws.json     the catalogue of laws, from shared/laws
+eukhed/cli/completions/  the scripts of the shells, from the table of commands
+docs/commands.md         every command, from the table and its parser
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from eukhed.cli.context import DEFAULTS
+from eukhed.cli.options import effect, parser_of
+from eukhed.cli.runs import KEYS as RUN_KEYS
+from eukhed.cli.sessions import KEYS as SESSION_KEYS
+from eukhed.cli.shells import scripts
+from eukhed.cli.table import COMMANDS, GROUPS, Command
+
+ROOT = Path(__file__).parent.parent.parent
+SENTENCE = re.compile(r"^- (\w+): (.*?)(?=\n- |\n\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """Each sentence of each law that has a home, with the home and what checks it."""
+    found = []
+    for home in sorted((ROOT / "eukhed").rglob("*_law.py")):
+        noun = home.stem.removesuffix("_law")
+        room = home.parent.relative_to(ROOT / "eukhed")
+        text = ROOT / f"shared/laws/{noun}.md"
+        if not text.is_file():
+            continue
+        candidates = [ROOT / f"tests/{room}/test_{home.name}", ROOT / f"shared/vectors/{noun}.json"]
+        checks = [str(check.relative_to(ROOT)) for check in candidates if check.is_file()]
+        for name, says in SENTENCE.findall(text.read_text()):
+            home_path = str(home.relative_to(ROOT))
+            found.append({"id": name, "says": " ".join(says.split()), "home": home_path, "checks": checks})
+    return sorted(found, key=lambda law: (law["home"], law["id"]))
+
+
+def laws() -> str:
+    rows = ",\n".join(" " + json.dumps(law, ensure_ascii=False) for law in catalogue())
+    return f"[\n{rows}\n]\n"
+
+
+def commands() -> str:
+    """The page of all commands."""
+    page = [
+        "# Commands",
+        "",
+        "Made from the table of commands (`eukhed/cli/table.py`) and each command's parser; `eukhed COMMAND --help`",
+        "says the same. Every command has `--json`, `--home`, `--socket`, `-q`, `-v`, `--color` and `--help`; they may",
+        "stand before the command too. What follows the first `--` belongs to the command that is run.",
+        "",
+        "| command | what it does |",
+        "|---|---|",
+    ]
+    page += [f"| [`{one.name}`](#{one.name}) | {one.says} |" for one in COMMANDS]
+    for group, title in GROUPS.items():
+        page += ["", f"## {title}"]
+        for command in COMMANDS:
+            if command.group == group:
+                page += ["", *_section(command)]
+    page += ["", *json_page()]
+    return "\n".join(page) + "\n"
+
+
+def _section(command: Command) -> list[str]:
+    lines = [
+        f"### {command.name}",
+        "",
+        f"{command.says[0].upper()}{command.says[1:]}. Effect: {effect(command)}.",
+    ]
+    if command.aliases:
+        lines.append("Also: " + ", ".join(f"`{alias}`" for alias in command.aliases) + ".")
+    lines += ["", "```sh", *command.examples, "```", ""]
+    common = set(DEFAULTS)
+    flags = [action for action in parser_of(command)._actions if action.dest not in common]
+    if flags:
+        lines += ["| argument | |", "|---|---|"]
+        for action in flags:
+            names = ", ".join(action.option_strings) or str(action.metavar or action.dest)
+            value = f" {action.metavar}" if action.option_strings and action.metavar else ""
+            lines.append(f"| `{names}{value}` | {(action.help or '').replace('|', chr(92) + '|')} |")
+    return lines
+
+
+def json_page() -> list[str]:
+    return [
+        "## JSON",
+        "",
+        "With `--json` stdout carries data alone. A newer key may appear; none goes or changes its meaning. Times are",
+        'milliseconds since 1970, `seconds` and `*_s` are seconds. What is not UTF-8 is `{"base64": ...}`.',
+        "",
+        "- `status`: `running`, `pid`, `version`, `build`, `protocol`, `generation`, `socket`, `root`, `uptime_s`,",
+        "  `sessions`, `workers`, `gave_up`, `runs`, `waiting`, `supervised_by`, `survives_logout`, `config_problems`,",
+        '  `timing_scale`; without a daemon `{"running": false, ...}` and exit 4',
+        "- `ps`: an array of `session`, `name`, `worker`, `pid`, `state`, `work`, `waiting`, `restarts`, `restarts_left`,",
+        "  `next_try_at`, `last_error`, `uptime_s`, `cpu_s`, `pss_bytes`, `build`, `adopted`, `orphaned`",
+        f"- `runs`: an array of {', '.join(f'`{key}`' for key in RUN_KEYS)}",
+        f"- `sessions`: an array of {', '.join(f'`{key}`' for key in SESSION_KEYS)}",
+        "- `run`: one event a line, `event` names it: `started {run, session, address, pid}`, `output {stream, text | base64}`,",
+        "  `notice {text}`, `ended {state, exit, signal, error, stopped_by}`, `detached {run}`",
+        "- `run --detach`: `{run, session, address, pid, state}`",
+        "- `attach`: as `run`, beginning with `attached {run, session, address, state, pid}`",
+        "- `wait`: an array of runs, in the order in which they were named",
+        "- `log`: one entry a line: `entry`, `run`, `kind`, and `stream`, `offset`, `text | base64` of output, else `data`",
+        "- `laws`: an array of `id`, `says`, `home`, `checks`",
+        '- errors: one object on stderr, `{"error": {"code", "message", "next": [argv, ...], "exit"}}` ([errors](errors.md))',
+    ]
+
+
+def pages() -> dict[Path, str]:
+    """All that is generated, by its path."""
+    made = {ROOT / "eukhed/cli/laws.json": laws(), ROOT / "docs/commands.md": commands()}
+    return made | {ROOT / f"eukhed/cli/completions/eukhed.{shell}": text for shell, text in scripts().items()}
+
+
+def write() -> None:
+    for path, text in pages().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    write()
