@@ -137,8 +137,8 @@ def branch(rows: Sequence[Row], version: int) -> tuple[tuple[int, ...], str | No
         met.add(at)
         above = rows[at].parent
         at = None if above is None else place.get(above)
-        if above is not None and (at is None or at in met):
-            severed, at = above, None
+        if at is None or at in met:
+            severed, at = above, None  # a root has no parent, and severs nothing
     return tuple(reversed(path)), severed
 
 
@@ -163,7 +163,7 @@ def _head(rows: Sequence[Row], path: Sequence[int], chosen: Sequence[int], item:
     if version == 1:  # lines count the header
         steps = [step for step, at in enumerate(path) if kept == at + 1]
     else:
-        steps = [step for step, at in enumerate(path) if kept is not None and rows[at].id == kept]
+        steps = [step for step, at in enumerate(path) if rows[at].id == kept]
     if not steps:
         return item
     begin = {at: step for step, at in enumerate(path)}

@@ -115,7 +115,7 @@ def test_legacy_bad_line_as_header(line: Any, reason: str) -> None:
     assert reason in bad.reason
 
 
-@pytest.mark.parametrize("version", [None, *VERSIONS])
+@pytest.mark.parametrize("version", [None, 1, 2, 3])
 def test_header(version: int | None) -> None:
     line = {"type": "session", "id": "x", "timestamp": "2025-01-01T00:00:00Z", "cwd": "/x"}
     if version is not None:
