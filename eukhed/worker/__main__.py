@@ -20,10 +20,7 @@ import uvloop
 
 from eukhed import config, paths
 from eukhed.errors import EXIT_FAILED, ConnectionLost, EukhedError
-from eukhed.host.clock import SystemClock
-from eukhed.host.files import SystemFiles
-from eukhed.host.off_loop import SystemOffLoop
-from eukhed.host.process import SystemProcesses
+from eukhed.host import system_host
 from eukhed.host.seam import Host
 from eukhed.timing import Timing
 from eukhed.wire.codec import decode
@@ -72,9 +69,8 @@ def leave_home() -> None:
 
 
 async def _run(link: socket.socket, descriptors: socket.socket) -> None:
-    clock = SystemClock()
-    host = Host(clock, SystemFiles(), SystemProcesses(clock), SystemOffLoop())
-    network = SocketNetwork(clock)
+    host = system_host()
+    network = SocketNetwork(host.clock)
     channel, channel_of_descriptors = await network.adopt(link), network.adopt_descriptors(descriptors)
     try:
         spec = WorkerSpec(**decode(await channel.receive()))

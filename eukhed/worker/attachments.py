@@ -11,15 +11,15 @@ from typing import Any, Final
 import anyio
 
 from eukhed.errors import ConnectionLost
-from eukhed.host.seam import File, Host
+from eukhed.host.seam import Host
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import Event
+from eukhed.worker.output import Part, Reader
 from eukhed.worker.runs import Run
 from eukhed.worker.segments import STREAMS, Segment, Stream
 from eukhed.worker.uplink import Uplink
 
 CHUNK: Final = 256 * 1024
-INLINE: Final = 64 * 1024  # a read this small comes from the cache; a larger one may wait for the disk
 
 
 class Attachment:
@@ -49,7 +49,7 @@ class Attachment:
         self._after: dict[Stream, int] = dict(after)
         self._credit = window
         self._credited = anyio.Event()
-        self._files: dict[Stream, File] = {}
+        self._reader = Reader(host, run)
         self._noticed = 0
         self.scope = anyio.CancelScope()
 
@@ -68,8 +68,7 @@ class Attachment:
             except ConnectionLost:
                 return  # its supervisor is gone, and the client with it: it comes back with its offsets
             finally:
-                for file in self._files.values():
-                    file.close()
+                self._reader.close()
 
     async def _follow(self) -> None:
         segments = self.run.segments
@@ -92,34 +91,23 @@ class Attachment:
             await segments.grown()
 
     async def _send(self, segment: Segment) -> None:
-        offset = max(segment.start, self._after[segment.stream])
-        for gap in self.run.dropped(segment.stream, offset, segment.end):
-            await self._bytes(segment.stream, offset, gap.start)
-            await self._event(
-                "dropped", {"stream": segment.stream, "offset": gap.start, "bytes": gap.end - gap.start}
-            )
-            offset = gap.end
-        await self._bytes(segment.stream, offset, segment.end)
-        self._after[segment.stream] = segment.end
-
-    async def _bytes(self, stream: Stream, offset: int, end: int) -> None:
-        while offset < end:
+        stream, offset = segment.stream, max(segment.start, self._after[segment.stream])
+        while offset < segment.end:
             while self._credit <= 0:
                 await self._credited.wait()
-            data = await self._read(stream, offset, min(CHUNK, end - offset, self._credit))
-            if not data:
-                return  # the file was cut by hand; what is left of it is all there is
-            self._credit -= len(data)
-            await self._event("output", {"stream": stream, "offset": offset, "data": data})
-            offset += len(data)
+            for part in await self._reader.read(
+                stream, offset, min(CHUNK, segment.end - offset, self._credit)
+            ):
+                await self._show_part(stream, part)
+                offset = part.offset + len(part.data) + part.dropped
+        self._after[stream] = offset
 
-    async def _read(self, stream: Stream, offset: int, size: int) -> bytes:
-        file = self._files.get(stream)
-        if file is None:
-            file = self._files[stream] = self._host.files.open(self.run.output_path(stream))
-        if size <= INLINE:
-            return file.read(offset, size)
-        return await self._host.off_loop(lambda: file.read(offset, size))
+    async def _show_part(self, stream: Stream, part: Part) -> None:
+        if part.dropped:
+            await self._event("dropped", {"stream": stream, "offset": part.offset, "bytes": part.dropped})
+        else:
+            self._credit -= len(part.data)
+            await self._event("output", {"stream": stream, "offset": part.offset, "data": part.data})
 
     async def _notices(self) -> None:
         for notice in self.run.notices[self._noticed :]:

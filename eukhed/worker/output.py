@@ -1,13 +1,18 @@
-"""Output files, as views read them: gaps that the cap made, and where the last lines begin."""
+"""Output files, as views and the transcript read them: bytes, what is not kept any more, the last lines.
+
+What was dropped is asked after the read: a holder writes down what it drops before it drops it, and then
+the bytes read as zeros.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
-from eukhed.host.seam import Files, Host
+from eukhed.host.seam import File, Files, Host
 from eukhed.worker.segments import STREAMS, Stream
 
 BLOCK: Final = 64 * 1024
+INLINE: Final = 64 * 1024  # a read this small comes from the cache; a larger one may wait for the disk
 
 
 class Gap(NamedTuple):
@@ -22,6 +27,78 @@ def gaps_within(gaps: Iterable[Gap], stream: Stream, start: int, end: int) -> li
     """The parts of these gaps that fall into [start, end) of a stream, in order."""
     cut = [Gap(stream, max(gap.start, start), min(gap.end, end)) for gap in gaps if gap.stream == stream]
     return sorted(gap for gap in cut if gap.start < gap.end)
+
+
+class Part(NamedTuple):
+    """A piece of a stream: its bytes, or how many are not kept any more."""
+
+    offset: int
+    data: bytes
+    dropped: int = 0
+
+
+class Source(Protocol):
+    """A run, as far as its output is read."""
+
+    def output_path(self, stream: Stream) -> str: ...
+    def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]: ...
+
+
+class Reader:
+    """Reads one run's output for one reader."""
+
+    def __init__(self, host: Host, source: Source) -> None:
+        self._host = host
+        self._source = source
+        self._open: dict[Stream, tuple[int, File]] = {}
+
+    async def read(self, stream: Stream, offset: int, size: int) -> list[Part]:
+        """The bytes [offset, offset + size) of a stream, whole and in order; what is not there is dropped."""
+        if size <= INLINE:
+            return self._read(stream, offset, size)
+        return await self._host.off_loop(partial(self._read, stream, offset, size))
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for _, file in self._open.values():
+            file.close()
+        self._open.clear()
+
+    def _read(self, stream: Stream, offset: int, size: int) -> list[Part]:
+        file = self._file(stream)
+        data = file.read(offset, size) if file else b""
+        return parts(data, offset, size, self._source.dropped(stream, offset, offset + size))
+
+    def _file(self, stream: Stream) -> File | None:
+        """The file of a stream; opened anew when another took its place, None when it was cleaned away."""
+        path = self._source.output_path(stream)
+        stat = self._host.files.stat(path)
+        known = self._open.get(stream)
+        if known and stat and known[0] == stat.inode:
+            return known[1]
+        if known:
+            del self._open[stream]
+            known[1].close()
+        if stat is None:
+            return None
+        file = self._host.files.open(path)
+        self._open[stream] = (file.stat().inode, file)
+        return file
+
+
+def parts(data: bytes, offset: int, size: int, gaps: Iterable[Gap]) -> list[Part]:
+    """What was read, cut at the gaps; what is missing behind it is a gap too."""
+    told: list[Part] = []
+    at, end = offset, offset + len(data)
+    for gap in [*gaps, Gap("out", offset + size, offset + size)]:
+        there = min(gap.start, end)
+        if at < there:
+            told.append(Part(at, data[at - offset : there - offset]))
+            at = there
+        if at < gap.end:
+            told.append(Part(at, b"", gap.end - at))
+            at = gap.end
+    return told
 
 
 async def last_lines(

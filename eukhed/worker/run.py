@@ -61,9 +61,7 @@ class LiveRun:
 
     def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]:
         """What the cap took of these bytes."""
-        if end <= self._bench.cap_bytes or self._holder is None:
-            return []  # the cap has taken nothing of so little
-        return gaps_within(self._holder.dropped(), stream, start, end)
+        return [] if self._holder is None else gaps_within(self._holder.dropped(), stream, start, end)
 
     async def entered_order(self, after: Mapping[Stream, int], until: Mapping[Stream, int]) -> list[Segment]:
         """In which order the streams grew between these offsets."""
@@ -130,6 +128,10 @@ class LiveRun:
             raise
         bench.events.emit("run_submitted", self.told())
 
+    async def recall(self) -> None:
+        """Learn how far an earlier worker came with the output; before anybody looks at this run."""
+        self.segments = Segments(await self._session.entered(self.id))
+
     async def live(self) -> None:
         """Go through the run's whole life, from wherever it stands."""
         try:
@@ -185,8 +187,6 @@ class LiveRun:
     async def _find(self, memos: Mapping[str, Any]) -> Ended | None:
         """Take up what an earlier worker left."""
         bench = self._bench
-        sizes = await self._session.entered(self.id)
-        self.segments = Segments(sizes)
         directory, told = bench.run_directory(self.id), self._session.known(self.id).input
         paths = {stream: self.output_path(stream) for stream in STREAMS}
         command = Identity(*memos["command"]) if "command" in memos else None

@@ -96,7 +96,9 @@ class Runs:
         left = self._session.unfinished()
         for task in left:
             await self._gate.admit(Item("run", task.id, self._session.title(task)))
-            run = self._live[task.id] = LiveRun(self._bench, task.id, None)
+            run = LiveRun(self._bench, task.id, None)
+            await run.recall()
+            self._live[task.id] = run
             self._tasks.start_soon(self._live_through, run)
         return len(left)
 

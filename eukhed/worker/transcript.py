@@ -9,13 +9,12 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from eukhed.host.seam import File
 from eukhed.storage.plain import plain
 from eukhed.storage.runs import DROPPED, OUTPUT
 from eukhed.worker import output_law
 from eukhed.worker.bench import Bench
 from eukhed.worker.follow import Growth
-from eukhed.worker.output import Gap
+from eukhed.worker.output import Gap, Reader
 from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
 
 GATHER_MS: Final = 100
@@ -45,7 +44,7 @@ class Transcript:
         self._source = source
         self._streams: tuple[Stream, ...] = ("out",) if tty else STREAMS
         self._entered: dict[Stream, int] = dict(source.segments.sizes)
-        self._files: dict[Stream, File] = {}
+        self._reader = Reader(bench.host, source)
         self._hurry = False
 
     async def watch(self) -> None:
@@ -76,8 +75,7 @@ class Transcript:
                     with clock.limit(1000 * count // PACE_BYTES_PER_S):
                         await segments.ended()
         finally:
-            for file in self._files.values():
-                file.close()
+            self._reader.close()
 
     def end(self, sizes: Mapping[Stream, int] | None) -> None:
         """The command has ended, its output reaching so far: look once more, then nothing comes."""
@@ -120,24 +118,15 @@ class Transcript:
             self._entered[segment.stream] = segment.end
 
     async def _told(self, segment: Segment) -> list[Told]:
-        """The entries of one segment; what the cap took meanwhile is an entry of its own."""
-        stream, at = segment.stream, segment.start
+        """The entries of one segment; what is not kept any more is an entry of its own."""
+        stream = segment.stream
         told: list[Told] = []
-        for gap in [*self._source.dropped(stream, at, segment.end), Gap(stream, segment.end, segment.end)]:
-            data = await self._read(stream, at, gap.start - at)
-            told += [(OUTPUT, _data(stream, piece, data, at)) for piece in output_law.plan(data, at)]
-            if gap.start < gap.end:
-                told.append((DROPPED, {"stream": stream, "offset": gap.start, "length": gap.end - gap.start}))
-            at = gap.end
+        for part in await self._reader.read(stream, segment.start, segment.end - segment.start):
+            if part.dropped:
+                told.append((DROPPED, {"stream": stream, "offset": part.offset, "length": part.dropped}))
+            pieces = output_law.plan(part.data, part.offset)
+            told += [(OUTPUT, _data(stream, piece, part.data, part.offset)) for piece in pieces]
         return told
-
-    async def _read(self, stream: Stream, offset: int, size: int) -> bytes:
-        if size <= 0:
-            return b""
-        file = self._files.get(stream)
-        if file is None:
-            file = self._files[stream] = self._bench.host.files.open(self._source.output_path(stream))
-        return await self._bench.host.off_loop(lambda: file.read(offset, size))
 
 
 def _data(stream: Stream, piece: output_law.Piece, block: bytes, block_offset: int) -> dict[str, Any]:

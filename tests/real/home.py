@@ -57,6 +57,7 @@ class Home:
             "EUKHED_RUNTIME_DIR": str(self.base / "run"),
             "TMPDIR": str(self.base),
         }
+        self._started: list[subprocess.Popen[bytes]] = []
         if scale is not None:
             self.env["EUKHED_TIMING_SCALE"] = str(scale)
 
@@ -65,7 +66,9 @@ class Home:
     def start(self, *args: str, cwd: Path | None = None, **more: Any) -> subprocess.Popen[bytes]:
         """A command, running; its streams are pipes and stdin is empty, unless told otherwise."""
         given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
-        return subprocess.Popen([*EUKHED, *args], cwd=cwd or self.directory, env=self.env, **given)
+        client = subprocess.Popen([*EUKHED, *args], cwd=cwd or self.directory, env=self.env, **given)
+        self._started.append(client)
+        return client
 
     def run(
         self, *args: str, data: bytes | None = None, cwd: Path | None = None, within_s: float = 60
@@ -137,10 +140,17 @@ class Home:
         """End everything the way a user does, and hold it to leaving nothing."""
         self.ok("shutdown", "--force", "--yes")
         until(lambda: not self.processes(), what=f"an empty home; still there: {self.processes()}")
-        assert self.leftovers() == []
+        left = self.leftovers()
+        assert left == [], left
 
     def close(self) -> None:
         """End everything the hard way, and remove the home."""
+        for client in self._started:
+            client.kill()
+            for stream in (client.stdin, client.stdout, client.stderr):
+                if stream is not None:
+                    stream.close()
+            client.wait()
         for _ in range(3):
             for pid in self.processes():
                 with contextlib.suppress(ProcessLookupError):

@@ -61,7 +61,7 @@ def test_no_line_is_lost_and_the_command_is_not_touched(home: Home, killed: str)
     [
         (["/no/such/program"], 127, b"/no/such/program"),
         (["/etc/passwd"], 126, b"/etc/passwd"),
-        (["sh", "-c", "kill -TERM $$"], 128 + signal.SIGTERM, b"SIGTERM"),
+        (["sh", "-c", "kill -TERM $$"], 128 + signal.SIGTERM, b"TERM"),
     ],
     ids=["missing", "not executable", "killed by a signal"],
 )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eukhed.host import system_host
-from eukhed.worker.output import Gap, gaps_within, last_lines
+from eukhed.worker.output import Gap, gaps_within, last_lines, parts
 from eukhed.worker.segments import Stream
 
 
@@ -30,3 +30,22 @@ def test_gaps_are_cut_and_ordered() -> None:
     gaps = [Gap("out", 50, 60), Gap("err", 0, 9), Gap("out", 10, 30)]
     assert gaps_within(gaps, "out", 20, 55) == [Gap("out", 20, 30), Gap("out", 50, 55)]
     assert gaps_within(gaps, "out", 30, 50) == []
+
+
+@given(st.integers(0, 20), st.integers(1, 20), st.integers(0, 20), st.data())
+def test_parts_are_the_bytes_and_the_gaps(offset: int, size: int, there: int, data: st.DataObject) -> None:
+    """Every byte that was asked for is told once: as it is, or as dropped; a gap is never shown as zeros."""
+    read = bytes(range(offset, offset + min(size, there)))
+    marks = sorted(data.draw(st.sets(st.integers(offset, offset + size), max_size=4)))
+    gaps = [Gap("out", a, b) for a, b in zip(marks[::2], marks[1::2], strict=False)]
+    seen: dict[int, int | None] = {}
+    at = offset
+    for part in parts(read, offset, size, gaps):
+        assert part.offset == at
+        at += len(part.data) + part.dropped
+        seen |= {part.offset + i: byte for i, byte in enumerate(part.data)}
+        seen |= dict.fromkeys(range(part.offset, part.offset + part.dropped))
+    lost = {i for gap in gaps for i in range(gap.start, gap.end)} | set(
+        range(offset + len(read), offset + size)
+    )
+    assert seen == {i: None if i in lost else i for i in range(offset, offset + size)}
