@@ -28,7 +28,7 @@ class Descriptors:
         """Take one client after the other until cancelled."""
         while True:
             channel = await listener.accept()
-            house.tasks.start_soon(self._receive, house, channel)
+            house.start(self._receive, house, channel)
 
     def claim(self, command_id: str, route: Route) -> None:
         """A command has come to this route: what was handed over for it goes the same way."""
@@ -41,7 +41,7 @@ class Descriptors:
         try:
             while True:
                 message = await channel.receive()
-                house.tasks.start_soon(self._keep, house, message)
+                house.start(self._keep, house, message)
         except (ConnectionLost, BadFrame) as error:
             LOG.debug("a client's channel of descriptors ended: %s", told(error))
         finally:

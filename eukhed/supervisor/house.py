@@ -2,9 +2,9 @@
 
 import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -74,9 +74,20 @@ class House:
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # of clients
     heads: Heads = field(default_factory=Heads)  # of sessions that were listed
 
+    def start(self, act: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
+        """Start a task that may fail alone: a bug in it is logged, and the daemon goes on."""
+        self.tasks.start_soon(_guarded, act, *arguments)
+
     def mint(self) -> str:
         """A name that nobody has."""
         return uuid7(self.host.clock.wall_ms(), self.settings.entropy(10))
+
+
+async def _guarded(act: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
+    try:
+        await act(*arguments)
+    except Exception:
+        LOG.exception("%s failed by our own fault", act.__qualname__)
 
 
 def told(error: BaseException) -> str:

@@ -44,7 +44,7 @@ def take(house: House, connection: Connection, command: Command) -> None:
     handler = OWN.get(command.type)
     try:
         if handler is not None:
-            house.tasks.start_soon(_answer, house, connection, command, handler)
+            house.start(_answer, house, connection, command, handler)
         elif command.type in WORKERS_ONLY:
             raise Permission(f"{command.type} is not a client's to ask")
         elif command.session is None:
@@ -61,7 +61,7 @@ def _pass_on(house: House, connection: Connection, command: Command, session: st
     if command.command_id is not None:
         house.descriptors.claim(command.command_id, keeper.route)
     if held is not None:
-        house.tasks.start_soon(_expire, house, keeper, held)
+        house.start(_expire, house, keeper, held)
 
 
 async def _expire(house: House, keeper: Keeper, held: Held) -> None:

@@ -26,7 +26,7 @@ def keeper_of(house: House, session: str) -> Keeper:
             raise shutting_down()
         keeper = Keeper(house, launching.fresh(house, session), Phase.STARTING)
         house.keepers[session] = keeper
-        house.tasks.start_soon(keeper.run, keeper.launch)
+        house.start(keeper.run, keeper.launch)
     return keeper
 
 
@@ -44,7 +44,7 @@ async def take_up(house: House) -> None:
             continue
         keeper = Keeper(house, record, Phase.UNDECIDED)
         house.keepers[record.session] = keeper
-        house.tasks.start_soon(_decide, keeper, turns)
+        house.start(_decide, keeper, turns)
 
 
 async def _decide(keeper: Keeper, turns: anyio.Semaphore) -> None:

@@ -71,10 +71,10 @@ class Keeper:
         """
         present = self._stop
         if present is not None and (order.mode != "force" or present.mode == "force"):
-            self._house.tasks.start_soon(_settle_like, order, present)
+            self._house.start(_settle_like, order, present)
             return
         if present is not None:
-            self._house.tasks.start_soon(_settle_like, present, order)
+            self._house.start(_settle_like, present, order)
         self._stop = order
         if self._scope is not None:
             self._scope.cancel()

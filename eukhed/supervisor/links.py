@@ -104,6 +104,8 @@ class Link:
 
     async def listen(self, hearer: Hearer) -> str:
         """Hear the worker until the link ends; returns why it ended."""
+        if self.lost.is_set():
+            return "it was closed before anybody listened"
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._hand_over)

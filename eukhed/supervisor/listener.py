@@ -19,7 +19,7 @@ async def accept(house: House, listener: Listener) -> None:
     """Take one client after the other, until the listener is closed."""
     while True:
         channel = await listener.accept()
-        house.tasks.start_soon(serve, house, Connection(next(house.numbers), channel))
+        house.start(serve, house, Connection(next(house.numbers), channel))
 
 
 async def serve(house: House, connection: Connection) -> None:

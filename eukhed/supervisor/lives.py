@@ -87,7 +87,7 @@ class Life:
             )
         launched = await launching.launch(self._house, record, restored=restored)
         self._keeper.record, self._spawned, self.link = launched.record, launched.spawned, launched.link
-        self._house.tasks.start_soon(self._hear, launched.link)
+        self._house.start(self._hear, launched.link)
         with self._house.host.clock.fail_after(self._house.settings.timing.waits.replay_ms):
             await self._ready.wait()
         if self._refusal is not None:
@@ -97,7 +97,7 @@ class Life:
         """Take over a process that an earlier supervisor started."""
         self.link = reached.link
         self._keeper.take_state(reached.state)
-        self._house.tasks.start_soon(self._hear, reached.link)
+        self._house.start(self._hear, reached.link)
 
     def order(self, order: StopOrder) -> None:
         """Make it leave, when it serves."""

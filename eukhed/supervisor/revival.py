@@ -5,11 +5,13 @@ The recovery journal is the worker's; here it is read, and settled when the supe
 
 import json
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
+from eukhed.errors import EukhedError
 from eukhed.host.seam import Files
+from eukhed.storage import lease
 from eukhed.storage.listing import list_sessions
-from eukhed.supervisor.house import LOG, House
+from eukhed.supervisor.house import LOG, House, told
 from eukhed.supervisor.records import Record, append_all, read_whole
 from eukhed.supervisor.revival_law import Facts, Verdict, verdict
 from eukhed.timing import WallMs
@@ -23,7 +25,6 @@ class Evidence(NamedTuple):
     operation: str = ""
 
 
-LEASE: Final = "lease"  # in each storage
 NONE = Evidence(busy=False, recorded_at=None)
 
 
@@ -67,7 +68,7 @@ def latest(text: bytes, session: str) -> Evidence:
 
 
 def _facts(house: House, record: Record) -> Facts:
-    files, places = house.host.files, house.settings.places
+    files = house.host.files
     try:
         text = read_whole(files, record.journal) or b""
     except OSError as error:
@@ -78,21 +79,19 @@ def _facts(house: House, record: Record) -> Facts:
         busy=evidence.busy,
         gave_up=record.lifecycle == "failed",
         archived=False,  # read only if it matters
-        lease_held=evidence.busy and _lease_held(files, places.storage(record.session)),
+        lease_held=evidence.busy and _lease_held(house, record.session),
         stamp=evidence.recorded_at,
     )
 
 
-def _lease_held(files: Files, storage: str) -> bool:
-    """Whether a live process holds the session; a dead one's lock is free."""
+def _lease_held(house: House, session: str) -> bool:
+    """Whether a live process holds the session; what cannot be read holds nothing."""
     try:
-        file = files.open(f"{storage}/{LEASE}")
-    except OSError:
+        path = house.settings.places.storage(session)
+        return lease.holder(house.host.files, path, house.host.processes) is not None
+    except EukhedError as error:
+        LOG.warning("the lease of session %s cannot be read: %s", session, told(error))
         return False
-    try:
-        return not file.lock(exclusive=False)
-    finally:
-        file.close()
 
 
 def _append(files: Files, path: str, line: dict[str, Any]) -> None:

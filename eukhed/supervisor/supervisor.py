@@ -10,12 +10,13 @@ The socket serves before any worker was looked at. The end is decided in drain; 
 last word, the sockets go, the lock goes with the process.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
+from eukhed.errors import ConnectionLost, EukhedError
 from eukhed.host.seam import Host
 from eukhed.supervisor import boot, housekeeping, keepers, listener
 from eukhed.supervisor.commands import Commands
@@ -30,6 +31,7 @@ from eukhed.supervisor.workers import Spawner
 from eukhed.wire.messages import Closing
 from eukhed.wire.network import DescriptorListener, Listener, Network
 
+T = TypeVar("T")
 PARTING_MS = 500  # how long last words may take to be read
 
 
@@ -96,7 +98,7 @@ async def _listen(house: House, first: Listener) -> None:
             vanished = partial(housekeeping.vanished, house, path, house.network.connect)
             await _until(vanished, partial(listener.accept, house, current))
             current.close()
-            current = await house.network.listen(path)
+            current = await _bound(house, house.network.listen, path)
     finally:
         current.close()
 
@@ -109,7 +111,7 @@ async def _listen_descriptors(house: House, first: DescriptorListener) -> None:
             vanished = partial(housekeeping.vanished, house, path, house.network.connect_descriptors)
             await _until(vanished, partial(house.descriptors.accept, house, current))
             current.close()
-            current = await house.network.listen_descriptors(path)
+            current = await _bound(house, house.network.listen_descriptors, path)
     finally:
         current.close()
 
@@ -118,10 +120,29 @@ Task = Callable[[], Coroutine[Any, Any, None]]
 
 
 async def _until(vanished: Task, accept: Task) -> None:
+    """Accept until the path is gone, or the listening socket is of no use any more."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(accept)
+        tasks.start_soon(_accept, accept, tasks.cancel_scope)
         await vanished()
         tasks.cancel_scope.cancel()
+
+
+async def _accept(accept: Task, scope: anyio.CancelScope) -> None:
+    try:
+        await accept()
+    except ConnectionLost as error:
+        LOG.error("the listening socket failed, and is bound again: %s", error.message)
+        scope.cancel()
+
+
+async def _bound(house: House, listen: Callable[[str], Awaitable[T]], path: str) -> T:
+    """Bind a path again, as often as it takes: a supervisor that nobody reaches still keeps its workers."""
+    while True:
+        try:
+            return await listen(path)
+        except EukhedError as error:
+            LOG.error("%s cannot be bound: %s", path, error.message)
+            await house.host.clock.sleep_ms(house.settings.timing.waits.margin_ms)
 
 
 async def _heed_signals(house: House) -> None:
@@ -129,7 +150,7 @@ async def _heed_signals(house: House) -> None:
     cause = Cause.SIGNAL
     async for number in house.settings.signals:
         LOG.info("signal %d", number)
-        house.tasks.start_soon(_end, house, cause, f"signal {number}")
+        house.start(_end, house, cause, f"signal {number}")
         cause = Cause.SECOND_SIGNAL
 
 

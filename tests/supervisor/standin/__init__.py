@@ -105,14 +105,14 @@ class Worker:
     async def _accept_descriptors(self, listener: Any, tasks: TaskGroup) -> None:
         while True:
             channel = await listener.accept()
-            await channel.receive()
             tasks.start_soon(self.take_descriptors, channel)
 
     async def take_descriptors(self, channel: DescriptorChannel) -> None:
         try:
             while True:
                 message = await channel.receive()
-                self.handed[decode(message.data)["command_id"]] = tuple(message.descriptors)
+                if message.descriptors:  # the first one of a remade link says who it is
+                    self.handed[decode(message.data)["command_id"]] = tuple(message.descriptors)
         except ConnectionLost:
             channel.close()
 
