@@ -45,8 +45,11 @@ KEYS += ["sequence", "generation", "reason", "protocol", "schema", "version", "b
 KEYS += ["capabilities", "root", "instance"]
 
 
+PLAIN = [odd for odd in ODD if odd is None or isinstance(odd, int | float | str)]
+
+
 @st.composite
-def items(draw: st.DrawFn) -> Any:
+def items(draw: st.DrawFn, odd: list[Any] = ODD) -> Any:
     """The item of a message, with up to two keys dropped or given something odd; or something odd alone."""
     item: Any = draw(MESSAGES).to_item()
     for _ in range(draw(st.integers(0, 2))):
@@ -54,8 +57,8 @@ def items(draw: st.DrawFn) -> Any:
         if draw(st.booleans()):
             item.pop(key, None)
         else:
-            item[key] = draw(st.sampled_from(ODD))
-    return draw(st.sampled_from([item] * 9 + [draw(st.sampled_from(ODD))]))
+            item[key] = draw(st.sampled_from(odd))
+    return draw(st.sampled_from([item] * 9 + [draw(st.sampled_from(odd))]))
 
 
 def kind_of(item: Any) -> str | None:
@@ -85,8 +88,19 @@ def test_messages_total_gives_no_default(item: Any) -> None:
 
 
 @given(items())
-def test_messages_are_what_the_schema_says(item: Any) -> None:
-    """messages_total: the law accepts exactly the items that shared/wire.cddl describes."""
+def test_messages_are_of_the_schema(item: Any) -> None:
+    """messages_total: no item is taken that shared/wire.cddl does not describe."""
+    if kind_of(item) is not None:
+        schema.validate_as(schema.rule_of(item) or "", codec.encode(item))
+
+
+@given(items(PLAIN))
+def test_messages_are_exactly_the_schemas(item: Any) -> None:
+    """messages_total: and every item that it describes is taken.
+
+    With plain values in the wrong places only: of bytes, lists and maps where a number or a text must stand
+    this validator takes some.
+    """
     encoded = codec.encode(item)
     assert schema.is_valid(schema.rule_of(item), encoded) == (kind_of(item) is not None)
 
