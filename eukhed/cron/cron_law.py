@@ -13,7 +13,7 @@ from eukhed.errors import Busy, Exists, Invalid, NotFound
 from eukhed.host.seam import Identity
 from eukhed.timing import CronRules, WallMs
 
-# The next time of a job strictly after the moment; None when there is none. A one-shot that has its time
+# The next time of a job, whatever its status, strictly after the moment; None when there is none. A one-shot that has its time
 # (next_run_at) has no next one; one without gets its own, even if that is past.
 NextTime = Callable[[Job, WallMs], WallMs | None]
 FreshSession = Callable[[], str]
@@ -185,7 +185,7 @@ def resume(catalog: Catalog, job: str, now: WallMs, next_time: NextTime) -> Cata
         return catalog
     begun = any(claim.job == job and not claim.manual for claim in catalog.dispatches)
     waits = found.schedule.kind == "once" and begun
-    following = None if waits else next_time(replace(found, status=Status.ACTIVE, next_run_at=None), now)
+    following = None if waits else next_time(replace(found, next_run_at=None), now)
     if following is None and not waits:
         raise Invalid(f"{found.label or found.id}: {NO_NEXT_TIME}", job=job)
     return _with(catalog, _touched(found, now, status=Status.ACTIVE, failures=0, next_run_at=following))

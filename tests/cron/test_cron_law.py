@@ -243,6 +243,7 @@ def test_a_job_whose_next_time_is_lost_is_paused_not_fired() -> None:
     catalog, made = claim(Catalog((broken,)))
     assert made == ()
     assert (only(catalog).status, only(catalog).last_error) == (Status.PAUSED, cron_law.NO_NEXT_TIME)
+    assert only(catalog).next_run_at is None
     with pytest.raises(Invalid):
         cron_law.resume(catalog, "a", at(0), next_time)
 
@@ -252,6 +253,8 @@ def test_names_are_taken_once() -> None:
     for job in (a_job(), a_job("b", label="nightly"), a_job("z")):
         with pytest.raises(Exists):
             cron_law.create(catalog, job)
+    with pytest.raises(Exists):
+        cron_law.create(cron_law.pause(catalog, "a", at(0)), a_job("b", label="nightly"))
     free = cron_law.cancel(catalog, "a", at(0))
     assert len(cron_law.create(free, a_job("b", label="nightly")).jobs) == 2
 
@@ -527,3 +530,32 @@ def test_a_completed_one_shot_has_no_time_left() -> None:
         catalog, jobs=(replace(only(catalog), next_run_at=at(9)),)
     )  # as another writer may leave it
     assert only(finish(odd, made, End.RAN)).next_run_at is None
+
+
+def test_a_users_wish_that_is_so_already_changes_nothing() -> None:
+    active = Catalog((a_job(),))
+    paused = cron_law.pause(active, "a", at(1))
+    cancelled = cron_law.cancel(active, "a", at(1))
+    completed = Catalog((a_job(status=Status.COMPLETED, due=None),))
+    assert cron_law.resume(active, "a", at(2), next_time) is active
+    assert cron_law.pause(paused, "a", at(2)) is paused
+    assert cron_law.cancel(cancelled, "a", at(2)) is cancelled
+    assert cron_law.cancel(completed, "a", at(2)) is completed
+    assert (only(paused).next_run_at, only(cancelled).next_run_at) == (None, None)
+
+
+def test_a_resume_looks_at_its_own_claim_only() -> None:
+    """A one-shot that another job's fire stands beside has not begun; a time left by another writer is not kept."""
+    other, _ = claim(Catalog((a_job("b"),)))
+    once = a_job(every=None, due=None, status=Status.PAUSED)
+    catalog = cron_law.resume(replace(other, jobs=(once, *other.jobs)), "a", at(5), next_time)
+    assert catalog.jobs[0].next_run_at == at(0)
+    left = Catalog((a_job(due=10**9, status=Status.PAUSED),))
+    assert only(cron_law.resume(left, "a", at(5), next_time)).next_run_at == at(5 + MINUTE)
+
+
+def test_a_users_fire_goes_to_the_jobs_session() -> None:
+    _, made = cron_law.fire(Catalog((a_job(),)), "a", at(0), ME, lambda: "fresh")
+    assert made.session == "s1"
+    _, made = cron_law.fire(Catalog((a_job(session=None),)), "a", at(0), ME, lambda: "fresh")
+    assert made.session == "fresh"
