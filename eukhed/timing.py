@@ -248,6 +248,11 @@ class Timing:
         """From one try to the next when the jobs file could not be written (a lock, a full disk)."""
         return Backoff(self._rule(SECOND), self._rule(MINUTE))
 
+    @property
+    def job_soon_ms(self) -> int:
+        """A job that is due this soon keeps its worker from being put to sleep."""
+        return self._rule(60 * MINUTE)
+
     # housekeeping
 
     @property

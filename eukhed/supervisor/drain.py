@@ -170,7 +170,7 @@ async def _stop_idle(keeper: "Keeper", number: int, actor: str) -> bool:
 
 def has_scheduled(keeper: "Keeper") -> bool:
     """Whether a job of this session is due some day."""
-    return any(isinstance(item, dict) and item.get("kind") == "scheduled" for item in keeper.work)
+    return keeper.next_job_at is not None
 
 
 def _work(keepers: "list[Keeper]") -> list[dict[str, Any]]:

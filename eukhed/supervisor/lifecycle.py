@@ -52,6 +52,7 @@ class Keeper:
         self.failures = restart_law.Failures()
         self.work: list[Any] = []
         self.asks: list[Any] = []
+        self.next_job_at: Any = None  # wall time of its next scheduled job, if it has one
         self.adopted = False
         self.next_try_at: WallMs | None = None
         self.since: MonotonicMs = house.host.clock.monotonic_ms()
@@ -99,6 +100,7 @@ class Keeper:
     def take_state(self, state: dict[str, Any]) -> None:
         """The worker says what it does and what it waits for."""
         self.work, self.asks = list(state.get("work") or ()), list(state.get("waiting") or ())
+        self.next_job_at = state.get("next_job_at")
         self.route.name = str(state.get("name") or self.route.name)
 
     async def note(self, *, flush: bool = True, **changes: Any) -> None:

@@ -18,7 +18,7 @@ import anyio
 
 from eukhed.errors import ConnectionLost, EukhedError
 from eukhed.host.seam import Host
-from eukhed.supervisor import boot, housekeeping, keepers, listener
+from eukhed.supervisor import boot, housekeeping, keepers, listener, passivation
 from eukhed.supervisor.commands import Commands
 from eukhed.supervisor.descriptors import Descriptors
 from eukhed.supervisor.drain import Drain
@@ -52,6 +52,7 @@ async def supervise(host: Host, network: Network, spawner: Spawner, settings: Se
             tasks.start_soon(_heed_signals, house)
             tasks.start_soon(housekeeping.sweep_up, house)
             tasks.start_soon(housekeeping.shorten, house)
+            tasks.start_soon(passivation.passivate, house)
             tasks.start_soon(housekeeping.say_alive, house)
             LOG.info(
                 "ready: %s, generation %d, build %s", settings.places.socket, house.generation, settings.build

@@ -38,7 +38,7 @@ def test_failures_further_apart_than_the_window_holds_never_give_up() -> None:
     session = world.session(1)
 
     async def story(talk: Talker) -> None:
-        await talk.ask("echo", session=session)
+        await talk.ask("attach", session=session)
         await world.clock.sleep_ms(24 * HOUR)
         assert (await row(talk, session))["state"] != "gave up"
         assert len(world.lives[session]) > 24 * 19
@@ -82,18 +82,38 @@ def test_a_wall_clock_that_jumps_gives_nobody_up(jump_ms: int) -> None:
     lived(world, story)
 
 
+def test_a_worker_that_nobody_needs_sleeps_and_wakes_on_demand() -> None:
+    world = World()
+    idle, busy, followed = (world.session(number) for number in range(3))
+
+    async def story(talk: Talker) -> None:
+        other = await world.talk()
+        await talk.ask("echo", session=idle)
+        await talk.ask("busy", {"busy": True}, session=busy)
+        await other.ask("attach", session=followed)
+        await world.clock.sleep_ms(HOUR)
+        awake = {one["session"] for one in (await talk.ask("ps"))["workers"]}
+        assert awake == {busy, followed}
+        assert await talk.tried("echo", session=idle) == "done"
+        other.channel.close()
+        await world.clock.sleep_ms(HOUR)
+        assert {one["session"] for one in (await talk.ask("ps"))["workers"]} == {busy}
+
+    lived(world, story)
+
+
 def test_an_idle_day_has_no_wakeup_that_no_timer_asked_for() -> None:
     world = World()
     sessions = [world.session(number) for number in range(30)]
 
     async def story(talk: Talker) -> None:
         for session in sessions:
-            await talk.ask("echo", session=session)
+            await talk.ask("attach", session=session)
         await world.clock.sleep_ms(HOUR)
         before = wakeups()
         await world.clock.sleep_ms(24 * HOUR)
         turns = 24 * HOUR // world.timing.sweep_every_ms
-        assert wakeups() - before <= 5 * (turns + 1), "each housekeeping task once a turn"
+        assert wakeups() - before <= 6 * (turns + 1), "each housekeeping task once a turn"
 
     lived(world, story)
 
