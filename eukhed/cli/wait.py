@@ -34,7 +34,10 @@ def run(context: Context, flags: Options) -> int:
     ends = None if flags.timeout is None else time.monotonic() + flags.timeout / 1000
     with Client(context.places) as client:
         wanted = _wanted(client, context, flags)
-        over = _Waiting(client, wanted, any_of_them=flags.any).until(ends)
+        waiting = _Waiting(client, wanted, any_of_them=flags.any)
+        if context.loud > 0:
+            context.say(f"waits for {', '.join(found.address for found in wanted) or 'nothing'}")
+        over = waiting.until(ends)
     records = [over[found.address] for found in wanted if found.address in over]
     if context.json:
         context.out(to_json(records))
@@ -74,14 +77,13 @@ class _Waiting:
 
     def __init__(self, client: Client, wanted: list[finding.Found], *, any_of_them: bool) -> None:
         self._client = client
-        self._wanted = wanted
         self._any = any_of_them
         self._over: dict[str, dict[str, Any]] = {}
         self._asked: dict[int, finding.Found] = {}
+        self._ask(wanted)
 
     def until(self, ends: float | None) -> dict[str, dict[str, Any]]:
         """Return the records of the runs that are over, by address."""
-        self._ask(self._wanted)
         while self._asked and not (self._any and self._over):
             left_ms = None if ends is None else int((ends - time.monotonic()) * 1000)
             if left_ms is not None and left_ms <= 0:

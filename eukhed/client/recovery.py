@@ -30,7 +30,8 @@ class Recovery:
         self._closing = closing
         self._lost_at = time.monotonic()
         self._within_ms = Timing(float(os.environ.get("EUKHED_TIMING_SCALE") or 1)).client_relaunch_ms
-        self._own_build = hello.get("build") == digest()
+        self._build = str(hello.get("build"))
+        self._own_build = self._build == digest()
         self._launcher: subprocess.Popen[bytes] | None = None
         self._launch_failed_at: float | None = None
         self._reason = "the daemon is gone"
@@ -40,7 +41,7 @@ class Recovery:
         self._reap()
         match verdict(self._facts()):
             case Verdict.LEAVE:
-                raise ConnectionLost(self._parting())
+                raise self._parting()
             case Verdict.CONNECT:
                 return self._connected()
             case Verdict.LAUNCH:
@@ -79,12 +80,18 @@ class Recovery:
             self._reason = error.message
             self._launch_failed_at = time.monotonic()
 
-    def _parting(self) -> str:
-        if self._closing in {"shutdown", "idle"}:
-            return (
-                "the daemon was shut down" if self._closing == "shutdown" else "the daemon was idle and left"
+    def _parting(self) -> ConnectionLost:
+        start = [["eukhed", "start"]]
+        if self._closing == "shutdown":
+            return ConnectionLost("the daemon was shut down", next=start)
+        if self._closing == "idle":
+            return ConnectionLost("the daemon was idle, and left", next=start)
+        if not self._own_build:
+            theirs = (
+                f"the daemon is gone; it was another build ({self._build}), which this client does not start"
             )
-        return self._reason
+            return ConnectionLost(theirs, next=start)
+        return ConnectionLost(self._reason, next=start)
 
 
 def _since_ms(moment: float) -> int:
