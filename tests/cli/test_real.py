@@ -2,13 +2,11 @@
 
 import json
 import os
-import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,20 +55,6 @@ class Shop:
     def worker_pid(self) -> int:
         with Client(self.at, relaunch=False) as client:
             return int(client.request("ps", looks=True)["workers"][0]["pid"])
-
-
-def connected(pid: int) -> None:
-    """Wait until a client is connected, and waits for an answer."""
-    ends = time.monotonic() + 30
-    while time.monotonic() < ends:
-        links = [os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir()]
-        if (
-            any(link.startswith("socket:") for link in links)
-            and b"unix" in Path(f"/proc/{pid}/wchan").read_bytes()
-        ):
-            return
-        select.select([], [], [], 0.01)
-    raise AssertionError("it never connected")
 
 
 @pytest.fixture(scope="module")
@@ -228,8 +212,10 @@ def test_every_line_once_over_all_deaths(shop: Shop) -> None:
 def test_wait_survives_the_supervisor_and_the_worker(shop: Shop) -> None:
     address = shop.done("run", "-d", "--", "sh", "-c", "sleep 2; exit 3").stdout.strip()
     with subprocess.Popen(
-        eukhed("wait", address), env=shop.env, cwd=shop.cwd, stdin=subprocess.DEVNULL
-    ) as process:
+        eukhed("wait", "-v", address), env=shop.env, cwd=shop.cwd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert process.stderr.readline() == f"eukhed: waits for {address}\n".encode()
         os.kill(shop.worker_pid(), signal.SIGKILL)
         os.kill(shop.daemon_pid(), signal.SIGKILL)
         assert process.wait(60) == 3
