@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from eukhed import build
 from eukhed.errors import Broken, Busy, ConnectionLost, EukhedError, NotIdleCapable, ProtocolMismatch
-from eukhed.launcher import daemonize
+from eukhed.launcher import daemonize, manager
 from eukhed.launcher.look import Daemon, Seen, daemon_runs, freed, greeted
 from eukhed.launcher.replacement_law import Facts, Relation, Verdict, relation, verdict
 from eukhed.paths import Places
@@ -50,16 +50,18 @@ def ensure_daemon(launcher: Launcher) -> dict[str, Any]:
         EukhedError: the one that holds the lock does not answer.
     """
     result, work = "started", ()
-    busy = False
+    busy, managed = False, manager.manages(launcher.places, launcher.environ)
     for _ in range(TURNS_MAX):
-        look = _look(launcher, busy=busy)
+        look = _look(launcher, busy=busy, managed=managed)
         try:
             match verdict(look.facts):
+                case Verdict.ASK_MANAGER:
+                    managed = manager.start(launcher.timing.launcher_wait_ms)
+                    if managed and (started := _served(launcher)):
+                        return _told(result, started)
                 case Verdict.START:
                     _start(launcher)
-                    result = result if result == "replaced" else "started"
-                    started = _served(launcher)
-                    if started is not None:
+                    if started := _served(launcher):
                         return _told(result, started)
                 case Verdict.WAIT:
                     _wait_for_end(launcher)
@@ -76,14 +78,17 @@ def ensure_daemon(launcher: Launcher) -> dict[str, Any]:
     raise Broken("daemons come and go faster than one can be used", next=[["eukhed", "doctor"]])
 
 
-def _look(launcher: Launcher, *, busy: bool) -> _Look:
+def _look(launcher: Launcher, *, busy: bool, managed: bool) -> _Look:
     found = greeted(launcher.places, launcher.timing.waits.connect_ms, PAUSE_S)
     if found is None:
-        nothing = Facts(False, False, Relation.EQUAL, False, False, launcher.interactive, False, busy)
+        nothing = Facts(
+            False, managed, False, Relation.EQUAL, False, False, launcher.interactive, False, busy
+        )
         return _Look(nothing, None)
     seen = found.seen
     facts = Facts(
         runs=True,
+        managed=managed,
         draining="draining" in seen.capabilities,
         relation=relation(seen.version, build.VERSION),
         same_build=seen.build == build.digest(),

@@ -47,6 +47,7 @@ class Verdict(Enum):
     """What launch.py does."""
 
     START = "start"
+    ASK_MANAGER = "ask_manager"  # the service manager has a unit for it
     WAIT = "wait"  # it ends; then start
     KEEP = "keep"
     KEEP_OTHER_BUILD = "keep_other_build"  # use it, and say that it runs other code of this version
@@ -61,6 +62,7 @@ class Facts:
     """What launch.py saw. Only these decide."""
 
     runs: bool  # the instance lock is held
+    managed: bool  # a service manager has a unit for this daemon, and has not failed to start it
     draining: bool  # its hello says that it ends
     relation: Relation
     same_build: bool
@@ -76,6 +78,7 @@ class Case:
 
     label: str
     runs: bool | None
+    managed: bool | None
     draining: bool | None
     relation: Relation | None
     same_build: bool | None
@@ -88,6 +91,7 @@ class Case:
         replaceable = facts.interactive and facts.idle_capable and not facts.busy
         pairs = (
             (self.runs, facts.runs),
+            (self.managed, facts.managed),
             (self.draining, facts.draining),
             (self.relation, facts.relation),
             (self.same_build, facts.same_build),
@@ -99,17 +103,18 @@ class Case:
 
 _LOWER, _EQUAL, _HIGHER = Relation.LOWER, Relation.EQUAL, Relation.HIGHER
 CASES: Final = (
-    #     label          runs   drains relation build  proto  replaceable verdict
-    Case("none",         False, None,  None,    None,  None,  None,  Verdict.START),
-    Case("ending",       True,  True,  None,    None,  None,  None,  Verdict.WAIT),
-    Case("ours",         True,  False, _EQUAL,  True,  True,  None,  Verdict.KEEP),
-    Case("rebuilt",      True,  False, _EQUAL,  False, True,  None,  Verdict.KEEP_OTHER_BUILD),
-    Case("equal alien",  True,  False, _EQUAL,  None,  False, None,  Verdict.REFUSE),
-    Case("newer",        True,  False, _HIGHER, None,  True,  None,  Verdict.KEEP_NEWER),
-    Case("newer alien",  True,  False, _HIGHER, None,  False, None,  Verdict.REFUSE),
-    Case("outdated",     True,  False, _LOWER,  None,  None,  True,  Verdict.REPLACE),
-    Case("older stays",  True,  False, _LOWER,  None,  True,  False, Verdict.KEEP_OLDER),
-    Case("older alien",  True,  False, _LOWER,  None,  False, False, Verdict.REFUSE),
+    #     label          runs   managed drains relation build  proto  replaceable verdict
+    Case("none",         False, False, None,  None,    None,  None,  None,  Verdict.START),
+    Case("unit",         False, True,  None,  None,    None,  None,  None,  Verdict.ASK_MANAGER),
+    Case("ending",       True,  None,  True,  None,    None,  None,  None,  Verdict.WAIT),
+    Case("ours",         True,  None,  False, _EQUAL,  True,  True,  None,  Verdict.KEEP),
+    Case("rebuilt",      True,  None,  False, _EQUAL,  False, True,  None,  Verdict.KEEP_OTHER_BUILD),
+    Case("equal alien",  True,  None,  False, _EQUAL,  None,  False, None,  Verdict.REFUSE),
+    Case("newer",        True,  None,  False, _HIGHER, None,  True,  None,  Verdict.KEEP_NEWER),
+    Case("newer alien",  True,  None,  False, _HIGHER, None,  False, None,  Verdict.REFUSE),
+    Case("outdated",     True,  None,  False, _LOWER,  None,  None,  True,  Verdict.REPLACE),
+    Case("older stays",  True,  None,  False, _LOWER,  None,  True,  False, Verdict.KEEP_OLDER),
+    Case("older alien",  True,  None,  False, _LOWER,  None,  False, False, Verdict.REFUSE),
 )  # fmt: skip
 
 

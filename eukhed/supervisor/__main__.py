@@ -19,7 +19,7 @@ from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from eukhed import build, config, paths
-from eukhed.errors import EXIT_FAILED, EukhedError
+from eukhed.errors import EXIT_FAILED, EukhedError, Exists
 from eukhed.host.clock import SystemClock
 from eukhed.host.files import SystemFiles, ensure_private_directory
 from eukhed.host.off_loop import SystemOffLoop
@@ -35,6 +35,7 @@ from eukhed.timing import Timing
 from eukhed.wire.sockets import SocketNetwork
 
 EXIT_STOPPED = 0
+EXIT_TAKEN = 69  # another supervisor serves: to start again would find the same (RestartPreventExitStatus)
 SIGNALS_KEPT = 8
 FORKSERVER_NAME_BYTES = 32  # what multiprocessing adds: /pymp-12345678/listener-12345678
 SOCKET_NAMES = frozenset({"daemon.sock", "eukhed.socket", "unknown"})
@@ -106,7 +107,7 @@ def main(preload: str = PRELOAD, entry: str = ENTRY) -> None:
     except EukhedError as error:
         herald.failed(error.message)
         sys.stderr.write(f"eukhed supervisor: {error.message}\n")
-        code = EXIT_FAILED
+        code = EXIT_TAKEN if isinstance(error, Exists) else EXIT_FAILED
     except BaseException as error:  # noqa: BLE001 - said on the pipe and in the log; then the process ends
         traceback.print_exc()
         herald.failed(f"{type(error).__name__}: {error}")

@@ -13,7 +13,7 @@ from eukhed.launcher.replacement_law import CASES, Facts, Relation, Verdict, rel
 
 VECTORS = json.loads(Path("shared/vectors/replacement.json").read_text())
 BITS = (False, True)
-ALL_FACTS = [Facts(*bits) for bits in product(BITS, BITS, Relation, BITS, BITS, BITS, BITS, BITS)]
+ALL_FACTS = [Facts(*bits) for bits in product(BITS, BITS, BITS, Relation, BITS, BITS, BITS, BITS, BITS)]
 NUMBERS = st.integers(0, 3)
 RELEASES = st.builds("{}.{}.{}".format, NUMBERS, NUMBERS, NUMBERS)
 MARKS = st.sampled_from(["dev", "dev.1", "dev.10", "dev.2", "main.46", "rc.1", "rc.2", "rc.10"])
@@ -68,7 +68,8 @@ def test_replace_verdict_exact(facts: Facts) -> None:
         assert facts.idle_capable
         assert facts.relation is Relation.LOWER
         assert not facts.busy
-    assert (answer is Verdict.START) == (not facts.runs)
+    assert (answer is Verdict.START) == (not facts.runs and not facts.managed)
+    assert (answer is Verdict.ASK_MANAGER) == (not facts.runs and facts.managed)
     if facts.runs and not facts.draining and not facts.same_protocol:
         assert answer in {Verdict.REFUSE, Verdict.REPLACE}, "an alien protocol is never used"
 
@@ -79,7 +80,7 @@ def test_replacement_terminates(builds: list[str], random: Any) -> None:
     running, replaced = random.choice(builds), 0
     for _ in range(60):
         ours = random.choice(builds)
-        facts = Facts(True, False, relation(running, ours), running == ours, True, True, True, False)
+        facts = Facts(True, False, False, relation(running, ours), running == ours, True, True, True, False)
         if verdict(facts) is Verdict.REPLACE:
             running, replaced = ours, replaced + 1
     assert replaced <= len(builds) - 1

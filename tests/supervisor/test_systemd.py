@@ -13,7 +13,9 @@ SANDBOX = Path(__file__).parent / "under_systemd" / "sandbox.sh"
 IMPOSSIBLE = (97, 98)
 
 
-@pytest.mark.parametrize("story", ["killed_supervisor", "hanging_supervisor", "stop_and_start", "activation"])
+@pytest.mark.parametrize(
+    "story", ["killed_supervisor", "hanging_supervisor", "stop_and_start", "activation", "launcher"]
+)
 def test_the_units_hold(story: str) -> None:
     done = subprocess.run(
         ["bash", str(SANDBOX), "-t", "90", sys.executable, "-m", "tests.supervisor.under_systemd.scenario", story],
@@ -30,7 +32,7 @@ def test_the_unit_says_what_the_product_needs() -> None:
     text = (ROOT / "systemd" / "eukhed.service").read_text()
     for line in (
         "Type=notify", "NotifyAccess=main", "KillMode=process", "OOMPolicy=continue", "Restart=on-failure",
-        "RestartSec=250ms", "StartLimitIntervalSec=0", "TimeoutStopSec=90",
+        "RestartSec=250ms", "RestartPreventExitStatus=69", "StartLimitIntervalSec=0", "TimeoutStopSec=90",
     ):  # fmt: skip
         assert f"\n{line}\n" in text
     assert "\nRuntimeDirectory=" not in text

@@ -1,5 +1,6 @@
 """Runs inside the sandbox, under a real user manager: each function is one story; argv names the one to run."""
 
+import json
 import os
 import signal
 import subprocess
@@ -107,6 +108,24 @@ def activation(place: Daemon) -> None:
     until(lambda: not active())
     assert os.path.exists(place.places.socket), "the path is the manager's"
     assert place.talk().ask("status")["running"], "and the next client starts it again"
+
+
+def launcher(place: Daemon) -> None:
+    """A launcher asks the manager where the unit serves the same places, and the daemon is the unit's."""
+    for name in ("EUKHED_HOME", "EUKHED_RUNTIME_DIR"):
+        del place.environ[name]
+    place.environ |= {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
+    place.places = paths.places(place.environ, os.getuid())
+    install(place)
+    argv = [sys.executable, "-m", "tests.launcher.standin"]
+    environ = place.environ | {"DBUS_SESSION_BUS_ADDRESS": os.environ["DBUS_SESSION_BUS_ADDRESS"]}
+    done = subprocess.run(argv, env=environ, cwd=ROOT, capture_output=True, check=False)
+    told = json.loads(done.stdout)
+    assert (told["result"], told["pid"]) == ("started", main_pid())
+    again = subprocess.run(argv, env=environ, cwd=ROOT, capture_output=True, check=False)
+    assert json.loads(again.stdout)["result"] == "kept"
+    os.kill(main_pid(), signal.SIGTERM)
+    until(lambda: not active())
 
 
 if __name__ == "__main__":
