@@ -32,20 +32,16 @@ class Part(Enum):
     LEAVE = "leave"  # of the source alone
 
 
-LEFT_PREFIXES: Final = (
-    ".",
-    "lease",
-    "checkpoint",
-    "main.jsonl.",
-)  # hidden; of who has it open; cut from the log
-LEFT_SUFFIX: Final = ".reclaim"
+LEFT: Final = frozenset({"lease", "main.checkpoint", "main.checkpoint.new"})  # of who has it open; a cache
+LEFT_PREFIXES: Final = (".", "main.jsonl.")  # hidden; cut from the log and set aside
+LEFT_SUFFIX: Final = ".reclaim"  # half done
 
 
 def part(name: str, kind: EntryKind) -> Part:
     """The verdict by name and type."""
     if kind == "directory":
         return Part.LEAVE if name.startswith(".") else Part.OTHER
-    if kind != "file" or name.startswith(LEFT_PREFIXES) or name.endswith(LEFT_SUFFIX):
+    if kind != "file" or name in LEFT or name.startswith(LEFT_PREFIXES) or name.endswith(LEFT_SUFFIX):
         return Part.LEAVE
     if name == "main.jsonl":
         return Part.MAIN

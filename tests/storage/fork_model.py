@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 PARTS = [
-    ("leave", re.compile(r"\..*|lease.*|checkpoint.*|main\.jsonl\..*|.*\.reclaim")),
+    ("leave", re.compile(r"\..*|lease|main\.checkpoint(\.new)?|main\.jsonl\..*|.*\.reclaim")),
     ("main", re.compile(r"main\.jsonl")),
     ("sidecar", re.compile(r"(task|doc)-(0|[1-9][0-9]*)\.jsonl")),
     ("output", re.compile(r"run-(0|[1-9][0-9]*)\.(out|err)")),

@@ -13,7 +13,7 @@ import pytest
 from eukhed.errors import Corrupt, Exists, NotFound, UnknownSession
 from eukhed.host.files import SystemFile, SystemFiles
 from eukhed.paths import Places
-from eukhed.storage import codec
+from eukhed.storage import checkpoint, codec, lease
 from eukhed.storage.batch import Batch, session_batch
 from eukhed.storage.fork import TRIES_MAX, Forked, Where, fork
 from eukhed.storage.heads import Heads
@@ -285,12 +285,20 @@ def test_what_else_stands_in_the_directory(shop: Path) -> None:
     (shop / "notes" / "deep" / "file").write_text("kept")
     (shop / "notes" / "link").symlink_to("/")
     (shop / "own").write_text("kept")
-    for left in ("doc-2.jsonl.reclaim", "main.jsonl.torn-1", "lease", ".hidden"):
+    lefts = {
+        "doc-2.jsonl.reclaim",
+        "main.jsonl.torn-1",
+        lease.FILE,
+        checkpoint.FILE,
+        checkpoint.FRESH,
+        ".hidden",
+    }
+    for left in lefts:
         (shop / left).write_text("left")
     forked(shop)
     found = {str(path.relative_to(shop.parent / "fork")) for path in (shop.parent / "fork").rglob("*")}
     assert {"own", "notes/deep/file"} <= found
-    assert not found & {"doc-2.jsonl.reclaim", "main.jsonl.torn-1", "lease", ".hidden", "notes/link"}
+    assert not found & (lefts | {"notes/link"})
 
 
 # a source that is written meanwhile
@@ -324,11 +332,12 @@ def test_forks_of_a_live_writer_are_prefixes_of_it(shop: Path) -> None:
     made: list[Forked] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
-        assert writer.stdout.readline() == "open\n"
-        while len(made) < 12:
-            made.append(forked(shop, name=f"fork{len(made)}")[0])
-        writer.kill()
-        writer.wait()
+        try:
+            assert writer.stdout.readline() == "open\n"
+            while len(made) < 12:
+                made.append(forked(shop, name=f"fork{len(made)}")[0])
+        finally:
+            writer.kill()
     source = (shop / "main.jsonl").read_bytes()
     for one in made:
         place = shop.parent / one.session

@@ -41,8 +41,8 @@ from tests.storage import fork_model
 
 VECTORS = json.loads(Path("shared/vectors/fork.json").read_text())
 KINDS = ("file", "directory", "link", "other")
-PIECES = ["main", "task-", "doc-", "run-", "lease", "checkpoint", "-", "0", "7", "17", "\u0667", "."]
-PIECES += [".jsonl", ".out", ".err", ".reclaim", ".torn-1", "notes"]
+PIECES = ["main", "task-", "doc-", "run-", "lease", ".checkpoint", "-", "0", "7", "17", "\u0667", "."]
+PIECES += [".jsonl", ".out", ".err", ".reclaim", ".torn-1", ".new"]
 NAMES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
 POLICIES = ("asOf", "current", "initial")
 LAST = 4

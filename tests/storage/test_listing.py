@@ -231,17 +231,19 @@ def test_a_listing_beside_a_writer_reads_a_name_and_changes_no_byte(places: Plac
     command = [sys.executable, "-c", WRITER, str(place)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
-        assert writer.stdout.readline() == "open\n"
-        names: set[str] = set()
-        while len(names) < 20:
-            (row,) = sessions(FILES, places, Heads())
-            names.add(row.name)
-        writer.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, writer.pid, os.WSTOPPED)
-        before = digest(place)
-        assert len(sessions(FILES, places, Heads())) == 1
-        assert digest(place) == before
-        writer.kill()
+        try:
+            assert writer.stdout.readline() == "open\n"
+            names: set[str] = set()
+            while len(names) < 20:
+                (row,) = sessions(FILES, places, Heads())
+                names.add(row.name)
+            writer.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, writer.pid, os.WSTOPPED)
+            before = digest(place)
+            assert len(sessions(FILES, places, Heads())) == 1
+            assert digest(place) == before
+        finally:
+            writer.kill()
 
 
 def digest(place: Path) -> dict[str, tuple[str, int]]:

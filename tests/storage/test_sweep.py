@@ -172,13 +172,14 @@ def test_a_held_staging_survives_however_old_until_its_holder_is_killed(places: 
     command = [sys.executable, "-c", BUILDER, str(places[0] / "shop"), TOKEN]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as builder:
         assert builder.stdout is not None
-        assert builder.stdout.readline() == "built\n"
         path = places[0] / f".shop.import-{TOKEN}"
         files = AgedFiles(0)
-        assert run(files, *places).kept == {str(path): Judgement.LIVE}
-        assert path.is_dir()
-        builder.kill()
-        builder.wait()
+        try:
+            assert builder.stdout.readline() == "built\n"
+            assert run(files, *places).kept == {str(path): Judgement.LIVE}
+            assert path.is_dir()
+        finally:
+            builder.kill()
     assert run(files, *places).removed == [str(path)]
     assert os.listdir(places[0]) == []
 
