@@ -18,6 +18,7 @@ from eukhed.storage.log_law import MAIN
 from eukhed.storage.reading import entries
 from eukhed.storage.staging import Staging
 from eukhed.storage.storage import Storage
+from eukhed.storage.trouble import told_of
 
 __all__ = ["Forked", "Where", "fork"]
 
@@ -64,7 +65,7 @@ def fork(
         NotFound: there is no such entry.
         Exists: something has the place.
         Corrupt: the source is damaged, or was reclaimed under each of several copies.
-        OSError, Broken: as the system says.
+        DiskFull, Permission, Broken: as the system says; nothing is left.
     """
     session, origin = os.path.basename(place), os.path.basename(source)
     wanted = Wanted(session, name, cwd, at, now_ms, origin)
@@ -94,7 +95,7 @@ def _state(files: Files, source: str) -> tuple[int, int]:
 
 
 def _fork_once(files: Files, source: str, place: str, wanted: Wanted) -> Made:
-    with Staging(files, place, "fork") as staging:
+    with told_of(place), Staging(files, place, "fork") as staging:
         _copy_log(files, source, staging.path)
         with closing(Storage.open(files, staging.path)) as storage:
             outputs = _copy_outputs(files, source, staging.path)

@@ -31,6 +31,7 @@ from eukhed.storage.listing_law import LEGACY_SUFFIX
 from eukhed.storage.records import INTEGER_MAX, ROOT_CONVERSATION, Entry
 from eukhed.storage.staging import Staging
 from eukhed.storage.storage import Storage
+from eukhed.storage.trouble import told_of
 
 NOT_DATA: Final = frozenset({"type", "message", "parentId"})  # said otherwise by the entry
 REPLACEMENT: Final = "\ufffd"
@@ -85,11 +86,11 @@ def import_legacy(files: Files, source: str, place: str) -> Imported:
         Corrupt: a complete line of the file is bad (`file`, `line`, `reason`).
         Rejected: a row is larger or deeper than a record may be.
         Exists: something has the place.
-        OSError, Broken: as the system says.
+        DiskFull, Permission, Broken: as the system says; nothing is left.
     """
     legacy = read_legacy(files, source)
     session = os.path.basename(place)
-    with Staging(files, place, "import") as staging:
+    with told_of(place), Staging(files, place, "import") as staging:
         with closing(Storage.open(files, staging.path)) as storage:
             storage.commit(_batch(legacy, session))
         staging.publish()
@@ -110,8 +111,9 @@ def read_legacy(files: Files, source: str) -> Legacy:
 
     Raises:
         Corrupt: a complete line is bad.
+        Permission, FileTrouble: it cannot be read.
     """
-    with closing(files.open(source)) as file:
+    with told_of(source), closing(files.open(source)) as file:
         size = file.size()
         modified_ms = file.stat().mtime_ns // 1_000_000
         raw = [line for portion in portions(file, 0, size) for line in portion.lines]

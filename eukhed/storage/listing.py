@@ -17,6 +17,7 @@ from eukhed.paths import Places
 from eukhed.storage.heads import Heads, Key, read_head
 from eukhed.storage.listing_law import Candidate, Fact, Head, SessionRow, rows, scan
 from eukhed.storage.sweep_law import MAIN
+from eukhed.storage.trouble import trouble
 
 READERS: Final = 8  # heads read at once, at most
 
@@ -40,7 +41,7 @@ def sessions(files: Files, places: Places, heads: Heads, pool: Executor | None =
         pool: reads up to 8 unknown heads at once; without one they are read one by one.
 
     Raises:
-        OSError: the sessions directory itself cannot be read.
+        Permission, FileTrouble: the sessions directory itself cannot be read.
     """
     survey = _survey(files, places.sessions, heads)
     reads = [partial(_read, files, places.sessions, miss) for miss in survey.misses]
@@ -97,6 +98,8 @@ def _survey(files: Files, directory: str, heads: Heads) -> _Survey:
         entries = files.scan(directory)
     except FileNotFoundError:
         return _Survey([], [], {})
+    except OSError as error:
+        raise trouble(error, directory) from error
     known, misses, unread = [], [], {}
     places = set()
     for candidate in scan(entries):

@@ -11,7 +11,7 @@ from contextlib import closing
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from eukhed.errors import Exists, Invalid
+from eukhed.errors import Exists, Invalid, UnknownSession
 from eukhed.host.seam import File, Files
 from eukhed.storage.batch import Batch
 from eukhed.storage.staging_law import (
@@ -26,6 +26,7 @@ from eukhed.storage.staging_law import (
     settle,
 )
 from eukhed.storage.storage import Storage
+from eukhed.storage.trouble import told_of
 
 CLEARING: Final = (Step.REMOVE, Step.UNLOCK)
 
@@ -137,10 +138,10 @@ def create_session(files: Files, directory: str, session: str, first: Batch, tok
         Invalid: no session may have this id.
         Exists: something has this name.
         Rejected: the batch breaks a rule.
-        OSError, Broken: as the system says.
+        DiskFull, Permission, Broken: as the system says; nothing is left.
     """
     place = os.path.join(directory, session)
-    with Staging(files, place, "new", token) as staging:
+    with told_of(place), Staging(files, place, "new", token) as staging:
         with closing(Storage.open(files, staging.path)) as storage:
             storage.commit(first)
         staging.publish()
@@ -171,13 +172,21 @@ def delete_storage(files: Files, place: str, token: str | None = None) -> Delete
     """Take a storage away: in one step from every listing, then from the disk.
 
     Raises:
-        FileNotFoundError: there is none.
-        OSError: as the system says; the storage is then still at its place.
+        UnknownSession: there is none.
+        DiskFull, Permission, Broken: as the system says; the storage is then still at its place.
     """
-    parent, name = os.path.split(place)
+    name = os.path.basename(place)
     if not is_target(name):
         raise Invalid(f"no session is called {name!r}")
-    minted = Minted(name, "delete", token or fresh_token(), lock=False)
+    if files.stat(place) is None:
+        raise UnknownSession(f"there is no session in {place}", near=[])
+    with told_of(place):
+        return _delete(files, place, token or fresh_token())
+
+
+def _delete(files: Files, place: str, token: str) -> Deleted:
+    parent, name = os.path.split(place)
+    minted = Minted(name, "delete", token, lock=False)
     tombstone = os.path.join(parent, mint_name(minted))
     lock_path = os.path.join(parent, mint_name(minted._replace(lock=True)))
     lock = files.open(lock_path, write=True, create=True, exclusive=True)

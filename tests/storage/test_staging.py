@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from eukhed.errors import Exists, Invalid
+from eukhed.errors import Broken, DiskFull, Exists, Invalid, Rejected, UnknownSession
 from eukhed.host.files import SystemFile, SystemFiles
-from eukhed.storage.staging import Staging, delete_storage, remove_tree, rename_to_free
+from eukhed.storage.batch import Batch, session_batch
+from eukhed.storage.reading import read_records
+from eukhed.storage.staging import Staging, create_session, delete_storage, remove_tree, rename_to_free
 
 TOKEN = "0123456789abcdef" * 2
 
@@ -163,6 +165,35 @@ def test_names_that_no_session_may_have(tmp_path: Path, name: str) -> None:
     assert os.listdir(tmp_path) == []
 
 
+# sessions
+
+
+def test_a_session_is_made_with_its_first_commit(tmp_path: Path) -> None:
+    batch = session_batch("shop", "Shop", "/home/u/shop", 7)
+    place = create_session(SystemFiles(), str(tmp_path), "shop", batch)
+    assert os.listdir(tmp_path) == ["shop"]
+    records = read_records(SystemFiles(), place)
+    assert (records.seq, records.content(2)["name"]) == (1, "Shop")
+    with pytest.raises(Exists):
+        create_session(SystemFiles(), str(tmp_path), "shop", session_batch("shop", "other", "/x", 7))
+    assert read_records(SystemFiles(), place).content(2)["name"] == "Shop"
+
+
+def test_a_session_whose_first_batch_is_refused_is_not_made(tmp_path: Path) -> None:
+    batch = Batch()
+    batch.retire_document(9)
+    with pytest.raises(Rejected):
+        create_session(SystemFiles(), str(tmp_path), "shop", batch)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("call", ["open", "make_directory", "rename_no_replace", "flush_directory"])
+def test_a_session_that_cannot_be_made_is_told_in_our_words(tmp_path: Path, call: str) -> None:
+    with pytest.raises((DiskFull, Broken), match=f"{call} fails"):
+        create_session(FailingFiles(call), str(tmp_path), "shop", session_batch("shop", "Shop", "/x", 7))
+    assert os.listdir(tmp_path) == []
+
+
 # deletes
 
 
@@ -193,10 +224,10 @@ def test_a_delete_is_one_step_for_listings(tmp_path: Path) -> None:
 
 def test_a_delete_that_cannot_begin_changes_nothing(tmp_path: Path) -> None:
     a_storage(tmp_path / "shop")
-    with pytest.raises(OSError, match="rename_no_replace fails"):
+    with pytest.raises(DiskFull, match="rename_no_replace fails"):
         delete_storage(FailingFiles("rename_no_replace"), str(tmp_path / "shop"))
     assert os.listdir(tmp_path) == ["shop"]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(UnknownSession):
         delete_storage(SystemFiles(), str(tmp_path / "nowhere"))
     assert os.listdir(tmp_path) == ["shop"]
 
