@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 EUKHED = [sys.executable, "-m", "eukhed"]
@@ -66,7 +66,11 @@ class Home:
     def start(self, *args: str, cwd: Path | None = None, **more: Any) -> subprocess.Popen[bytes]:
         """A command, running; its streams are pipes and stdin is empty, unless told otherwise."""
         given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
-        client = subprocess.Popen([*EUKHED, *args], cwd=cwd or self.directory, env=self.env, **given)
+        argv = [*EUKHED, *args]
+        client = cast(
+            "subprocess.Popen[bytes]",
+            subprocess.Popen(argv, cwd=cwd or self.directory, env=self.env, **given),
+        )
         self._started.append(client)
         return client
 
@@ -74,16 +78,14 @@ class Home:
         self, *args: str, data: bytes | None = None, cwd: Path | None = None, within_s: float = 60
     ) -> subprocess.CompletedProcess[bytes]:
         """A command, done."""
-        stdin = {"input": data} if data is not None else {"stdin": subprocess.DEVNULL}
-        return subprocess.run(
-            [*EUKHED, *args],
-            cwd=cwd or self.directory,
-            env=self.env,
-            capture_output=True,
-            timeout=within_s,
-            check=False,
-            **stdin,  # type: ignore[arg-type]  # one of two forms of the same call
-        )
+        client = self.start(*args, cwd=cwd, stdin=subprocess.DEVNULL if data is None else subprocess.PIPE)
+        try:
+            out, err = client.communicate(data, timeout=within_s)
+        except subprocess.TimeoutExpired:
+            client.kill()
+            out, err = client.communicate()
+            raise AssertionError(f"{args} did not end within {within_s} s: {out!r} {err!r}") from None
+        return subprocess.CompletedProcess(args, client.returncode, out, err)
 
     def ok(self, *args: str, **more: Any) -> str:
         """What a command that must succeed printed."""
@@ -132,7 +134,11 @@ class Home:
 
     def leftovers(self) -> list[str]:
         """Sockets, and files of builders, that are still there."""
-        sockets = [str(path) for path in self.base.rglob("*") if path.is_socket()]
+        sockets = [
+            str(path)
+            for path in self.base.rglob("*")
+            if path.is_socket() and not path.name.startswith("tmux")
+        ]
         hidden = [str(p) for p in (self.root / "sessions").glob(".*")] if self.root.exists() else []
         return sockets + hidden
 
