@@ -30,7 +30,14 @@ from eukhed.host.systemd import Manager, take_over
 from eukhed.supervisor import logs
 from eukhed.supervisor.settings import Settings
 from eukhed.supervisor.supervisor import supervise
-from eukhed.supervisor.workers import ENTRY, PRELOAD, ForkserverSpawner, start_forkserver, sweep_leftovers
+from eukhed.supervisor.workers import (
+    ENTRY,
+    PRELOAD,
+    ForkserverSpawner,
+    forget_forkserver,
+    start_forkserver,
+    sweep_leftovers,
+)
 from eukhed.timing import Timing
 from eukhed.wire.sockets import SocketNetwork
 
@@ -159,6 +166,8 @@ def _run(arguments: Arguments, manager: Manager, herald: Announcer, made: Made) 
         anyio.run(run, backend_options={"loop_factory": uvloop.new_event_loop})
     except BaseExceptionGroup as group:
         raise sole(group) from group
+    finally:
+        forget_forkserver()
 
 
 def sole(error: BaseException) -> BaseException:

@@ -86,9 +86,18 @@ def sweep_leftovers(directory: str) -> None:
     own = util.get_temp_dir()
     for entry in os.scandir(directory):
         if entry.name.startswith("pymp-") and entry.is_dir(follow_symlinks=False) and entry.path != own:
-            for below in os.scandir(entry.path):
-                os.unlink(below.path)
-            os.rmdir(entry.path)
+            _remove(entry.path)
+
+
+def forget_forkserver() -> None:
+    """Remove the socket of our own forkserver: nobody makes workers through it any more."""
+    _remove(util.get_temp_dir())
+
+
+def _remove(directory: str) -> None:
+    for below in os.scandir(directory):
+        os.unlink(below.path)
+    os.rmdir(directory)
 
 
 class ForkserverSpawner:
