@@ -106,16 +106,24 @@ class View:
         if self._question is not None:
             self._question.close()
 
+    @property
+    def _over(self) -> bool:
+        """Whether the run has ended, and only what it wrote is left to be shown."""
+        return isinstance(self._outcome, Ended)
+
     # one turn
 
     def _turn(self, signals: Signals) -> None:
         ready = self._polled(signals)
         try:
             self._hear(signals, ready)
-            if self._client.connected:
+            if self._client.connected and not self._over:
                 self._serve(ready)
         except ConnectionLost:
-            self._cut(lost_daemon=True)
+            self._client.hear_out()
+            self._take_events()
+            if self._outcome is None:
+                self._cut(lost_daemon=True)
         if not self._client.connected:
             self._recover()
 
@@ -137,7 +145,7 @@ class View:
     def _polled(self, signals: Signals) -> set[int]:
         poll = select.poll()
         poll.register(signals.fileno(), select.POLLIN)
-        if self._client.connected:
+        if self._client.connected and not self._over:
             unsent = select.POLLOUT if self._client.unsent_bytes else 0
             poll.register(self._client.fileno(), select.POLLIN | unsent)
         if self._question is not None:

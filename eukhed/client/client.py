@@ -4,6 +4,7 @@
 that must stay alive meanwhile uses the parts: `ask`, `pump`, `answer_to`, `lost`, `recover_step`.
 """
 
+import contextlib
 import os
 import time
 from collections import deque
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from eukhed.build import VERSION
 from eukhed.client.connection import HELLO_WAIT_MS, Connection, daemon_runs
 from eukhed.errors import (
+    BadFrame,
     ConnectionLost,
     EukhedError,
     NoDaemon,
@@ -185,8 +187,9 @@ class Client:
         return self._last_id
 
     def tell(self, kind: str, body: Mapping[str, Any], *, session: str | None = None) -> None:
-        """Say something that has no answer."""
-        self._queue(0, kind, body, session, None)
+        """Say something that has no answer. That nobody hears it any more is what the next `pump` tells."""
+        with contextlib.suppress(ConnectionLost):
+            self._queue(0, kind, body, session, None)
 
     def _queue(
         self,
@@ -268,11 +271,18 @@ class Client:
         """Begin the way back; `recover_step` goes on with it."""
         from eukhed.client.recovery import Recovery  # noqa: PLC0415 - only who lost a daemon pays for it
 
+        self.hear_out()
         if not self._relaunch:
             raise ConnectionLost("the daemon is gone")
         hello = self._connection.hello
         self._connection.close()
         self._recovery = Recovery(self.places, hello, self.closing)
+
+    def hear_out(self) -> None:
+        """Take in what a daemon that is gone said last: a write fails before its goodbye is read."""
+        with contextlib.suppress(ConnectionLost, BadFrame):
+            while self.pump(0):
+                pass
 
     def recover_step(self) -> bool:
         """One look at whether a daemon is back; whether it is. ConnectionLost when none will be."""

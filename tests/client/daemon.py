@@ -73,6 +73,7 @@ class Daemon:
         self._open: list[Peer] = []
         self._listening: list[socket.socket] = []
         self._lock = -1
+        self._dying = threading.Lock()  # a test's thread and the end of `with` may both end it
 
     def __enter__(self) -> Self:
         os.makedirs(self.at.workers, exist_ok=True)
@@ -95,9 +96,10 @@ class Daemon:
         self._listening.clear()
         for peer in self._open:
             peer.close()
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        with self._dying:
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
 
     def expect(self, kind: str) -> tuple[Any, dict[str, Any]]:
         """Wait for the next command of a type; what comes before it is passed over."""
