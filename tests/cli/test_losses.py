@@ -113,3 +113,19 @@ def test_a_run_that_was_sent_to_a_dying_daemon_is_sent_again_with_its_id(
         run.end()
         assert process.communicate(timeout=20)[0] == b"once"
         assert process.returncode == 0
+
+
+def test_the_end_of_a_run_is_heard_though_its_daemon_goes_with_it(at: Places, programs: Programs) -> None:
+    """`shutdown --force`: the run ends, the daemon says goodbye, and our credit is written to nobody."""
+    with Daemon(at) as daemon:
+        run = ScriptedRun(daemon)
+        process = programs.start("run", "--", "x")
+        daemon.expect("run")
+        assert run.peer is not None
+        run.output(b"last words")
+        run.end(state="stopped", signal=15, exit=None, stopped_by="shutdown")
+        run.peer.send({"kind": "closing", "reason": "shutdown"})
+        daemon.die()
+        out, err = process.communicate(timeout=20)
+        assert (out, process.returncode) == (b"last words", 143)
+        assert b"signal 15 (TERM)" in err
