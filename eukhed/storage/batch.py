@@ -36,11 +36,12 @@ class Batch:
     before the commit, so what an acknowledged record names is on the disk.
     """
 
-    __slots__ = ("files", "puts")
+    __slots__ = ("copies", "files", "puts")
 
     def __init__(self) -> None:
         self.puts: list[Put] = []
         self.files: list[str] = []
+        self.copies = False  # whether a put needs the content of a document
 
     def put_conversation(self, conversation: Conversation) -> None:
         """A new conversation."""
@@ -65,6 +66,7 @@ class Batch:
     def copy_document(self, source_id: int, document: Document) -> None:
         """A new document with the present content of a live one of the same kind, key and policies."""
         self.puts.append(Create(document, copy_of=source_id))
+        self.copies = True
 
     def change_document(
         self, document_id: int, ops: list[dict[str, Any]] | None = None, *, value: Json | UnsetType = UNSET
@@ -88,11 +90,7 @@ class Encoded(NamedTuple):
     rows: list[codec.AnyWrite]
     sidecars: list[tuple[str, int, bytes]]  # name, ordinal, encoded payload
     payloads: list[codec.TaskPayload | codec.DocumentPayload]
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it writes."""
-        return len(self.writes) + sum(len(payload) for _, _, payload in self.sidecars)
+    size: int  # about how many bytes it writes
 
 
 class Prepared(NamedTuple):
@@ -126,20 +124,21 @@ def encode(batch: Batch) -> Encoded:
         payloads = [_payload.decode(payload) for _, _, payload in sidecars]
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise Rejected(f"the batch is not JSON of a known shape: {error}") from error
-    return Encoded(batch, array, rows, sidecars, payloads)
+    size = len(array) + sum(len(payload) for _, _, payload in sidecars) if sidecars else len(array)
+    return Encoded(batch, array, rows, sidecars, payloads, size)
 
 
 def check(encoded: Encoded, view: View, seq: int) -> Prepared:
     """Check a whole batch against what is there. Rejected: nothing happened."""
-    if any(isinstance(put, Create) and put.copy_of is not None for put in encoded.batch.puts):
+    if encoded.batch.copies:
         encoded = encode(_with_copies(encoded.batch, view))
     draft = Rules(view, seq).check(encoded.rows, encoded.payloads)
     return Prepared(
         seq,
         encoded.writes,
         encoded.sidecars,
-        tuple(_new_bases(encoded.payloads, draft, seq)),
-        tuple(dict.fromkeys(encoded.batch.files)),
+        tuple(_new_bases(encoded.payloads, draft, seq)) if encoded.payloads else (),
+        tuple(dict.fromkeys(encoded.batch.files)) if encoded.batch.files else (),
         tuple(_changes(encoded.batch, draft)),
         draft,
     )

@@ -14,7 +14,6 @@ from typing import Final
 
 import anyio
 from anyio import CancelScope
-from anyio.lowlevel import cancel_shielded_checkpoint
 
 from eukhed.errors import EukhedError, Poisoned, Rejected
 from eukhed.host.seam import Host
@@ -75,6 +74,7 @@ class Committer:
             seq = await self._wait(waiter)
             if seq is not None:
                 return seq
+            waiter.turn = asyncio.get_running_loop().create_future()
         self._leading = True
         return await self._lead(waiter)
 
@@ -97,11 +97,9 @@ class Committer:
 
     async def _lead(self, own: _Waiter) -> int:
         """Write what waits, `own` first of all; then hand the lead over."""
-        own.turn = asyncio.get_running_loop().create_future()
         try:
-            with CancelScope(shield=True):
-                await cancel_shielded_checkpoint()
-                await self._write_all(self._take())
+            await asyncio.sleep(0)
+            await self._write_all(self._take())
         finally:
             if own in self._queue:
                 self._drop(own)
@@ -196,10 +194,13 @@ class Committer:
 
         if place is Place.LOOP:
             return timed()
-        return await self._host.off_loop(timed)
+        with CancelScope(shield=True):  # what is written has its outcome, whoever waits for it
+            beside_ms = await self._host.off_loop(timed)
+        return beside_ms  # noqa: RET504 - a scope may swallow, so a type checker wants the return after it
 
     async def _reclaim(self, group: Group, place: Place) -> None:
         if place is Place.LOOP:
             self._storage.reclaim(group)
         else:
-            await self._host.off_loop(lambda: self._storage.reclaim(group))
+            with CancelScope(shield=True):
+                await self._host.off_loop(lambda: self._storage.reclaim(group))

@@ -16,6 +16,19 @@ from eukhed.storage.records import Entry
 _NONE = 0  # ids begin at 1
 
 
+class Rows:
+    """Many new entries without a head, as lists of their fields; task 0 is none."""
+
+    __slots__ = ("conversations", "ids", "kinds", "offsets", "tasks")
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.conversations: list[int] = []
+        self.kinds: list[str] = []
+        self.tasks: list[int] = []
+        self.offsets: list[int] = []
+
+
 class Columns(msgspec.Struct, gc=False):
     """The columns as bytes (unsigned 64-bit, in this machine's order), for a checkpoint."""
 
@@ -54,30 +67,45 @@ class Entries(Mapping[int, Entry]):
         self._kind_names = held.kind_names
         self._kind_of = {name: number for number, name in enumerate(held.kind_names)}
 
-    def add(
-        self, entry_id: int, conversation: int, kind: str, head: int | None, task: int | None, offset: int
-    ) -> None:
-        """Put one more entry in its place; nearly always that is the end."""
-        number = self._kind_of.get(kind)
-        if number is None:
-            number = self._kind_of[kind] = len(self._kind_names)
-            self._kind_names.append(kind)
+    def add(self, entry_id: int, conversation: int, kind: str, head: int, task: int, offset: int) -> None:
+        """Put one more entry in its place, nearly always the end; 0 is no head, no task."""
+        number = self._kind_number(kind)
         ids = self._ids
         if not ids or entry_id > ids[-1]:
             ids.append(entry_id)
             self._conversations.append(conversation)
-            self._heads.append(head or _NONE)
-            self._tasks.append(task or _NONE)
+            self._heads.append(head)
+            self._tasks.append(task)
             self._kinds.append(number)
             self._offsets.append(offset)
             return
         at = bisect_left(ids, entry_id)
         ids.insert(at, entry_id)
         self._conversations.insert(at, conversation)
-        self._heads.insert(at, head or _NONE)
-        self._tasks.insert(at, task or _NONE)
+        self._heads.insert(at, head)
+        self._tasks.insert(at, task)
         self._kinds.insert(at, number)
         self._offsets.insert(at, offset)
+
+    def extend(self, rows: "Rows") -> None:
+        """Put many in place, sorted by id, all after the last one."""
+        if not rows.ids:
+            return
+        for kind in set(rows.kinds):
+            self._kind_number(kind)
+        self._ids.extend(rows.ids)
+        self._conversations.extend(rows.conversations)
+        self._kinds.extend([self._kind_of[kind] for kind in rows.kinds])
+        self._tasks.extend(rows.tasks)
+        self._offsets.extend(rows.offsets)
+        self._heads.extend([_NONE] * len(rows.ids))
+
+    def _kind_number(self, kind: str) -> int:
+        number = self._kind_of.get(kind)
+        if number is None:
+            number = self._kind_of[kind] = len(self._kind_names)
+            self._kind_names.append(kind)
+        return number
 
     def columns(self) -> Columns:
         """What a checkpoint keeps."""

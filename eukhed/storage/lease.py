@@ -135,7 +135,8 @@ def _holder(file: File) -> Holder | None:
 
 
 def _write(file: File, holder: Holder) -> None:
-    data = msgspec.json.encode(_Record(tuple(holder.identity), holder.session))
+    pid, start, boot, namespace = holder.identity
+    data = msgspec.json.encode(_Record((pid, start, boot, namespace), holder.session))
     file.truncate(0)
     while data:
         data = data[file.append(data) :]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eukhed.host.seam import File
-from eukhed.storage.codec import SUSPECT
 
 PORTION_BYTES = 1 << 20
 
@@ -27,7 +26,6 @@ class Portion(NamedTuple):
 
     lines: list[bytes]
     start: int  # offset of the first one
-    suspect: bool  # one of them may need the slow look of codec.strict
     text: bool  # all of it is UTF-8
 
 
@@ -50,7 +48,7 @@ def portions(file: File, start: int, size: int) -> Iterator[Portion]:
         whole, rest = data[:end], data[end:]
         lines = whole.split(b"\n")
         lines.pop()
-        yield Portion(lines, at, SUSPECT.search(whole) is not None, _is_text(whole))
+        yield Portion(lines, at, _is_text(whole))
         at += end
 
 

@@ -77,6 +77,11 @@ class Draft:
         self.addresses: dict[Address, int | None] = {}
         self.requests: dict[tuple[int, str], int] = {}
 
+    @property
+    def only_entries(self) -> bool:
+        """Whether it changes nothing else, as most do."""
+        return not (self.tasks or self.submissions or self.documents or self.conversations)
+
     def kind_of(self, record_id: int) -> Kind | None:
         return self.kinds.get(record_id) or self._under.kind_of(record_id)
 
@@ -104,6 +109,8 @@ class Draft:
     def absorb(self, draft: "Draft") -> None:
         """Take over a draft that lay over this one."""
         self.kinds.update(draft.kinds)
+        if draft.only_entries:
+            return
         self.conversations.update(draft.conversations)
         self.tasks.update(draft.tasks)
         self.submissions.update(draft.submissions)
@@ -187,7 +194,11 @@ class Records:
         if draft.kinds:
             self.next_id = max(self.next_id, max(draft.kinds) + 1)
         for row in draft.entries:
-            self.entries.add(row.id, row.conversation_id, row.kind, row.head, row.by_task_id, offset)
+            self.entries.add(
+                row.id, row.conversation_id, row.kind, row.head or 0, row.by_task_id or 0, offset
+            )
+        if draft.only_entries:
+            return
         self.conversations.update(draft.conversations)
         self.tasks.update(draft.tasks)
         self.submissions.update(draft.submissions)

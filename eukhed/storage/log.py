@@ -8,7 +8,6 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from eukhed.errors import Broken, DiskFull, EukhedError, Poisoned
@@ -87,7 +86,7 @@ class Log:
         work = Work(group, self._state.end, self._sizes)
         touched = tuple(Sidecar(name, self._sizes.get(name, 0)) for name in work.records)
         named = tuple(dict.fromkeys(name for batch in group for name in batch.files))
-        if self._state.fsync:
+        if named and self._state.fsync:
             self._open_named(named, work)
         try:
             self._walk(Begin(len(work.markers), touched, named), work)
@@ -115,6 +114,8 @@ class Log:
         while True:
             self._state, step = log_law.decide(self._state, event)
             match step:
+                case log_law.AppendMarkers() | log_law.FlushMain():
+                    pass  # the usual ones, first
                 case log_law.Acknowledge():
                     return
                 case log_law.Refused(reason=reason):
@@ -133,7 +134,7 @@ class Log:
             except OSError as error:
                 first, event = first or error, Failed()
             except BaseException:
-                self._state = replace(self._state, poisoned=True)  # how far the step came is unknown
+                self._state = self._state._replace(poisoned=True)  # how far the step came is unknown
                 raise
             else:
                 event = Done()
@@ -145,16 +146,16 @@ class Log:
     def do(self, step: Step, work: Work) -> None:
         """One step. OSError: it failed."""
         match step:
+            case log_law.AppendMarkers():
+                _append(self._main_file(), work.markers)
+            case log_law.FlushMain():
+                self._main_file().flush()
             case log_law.AppendRecords(name=name):
                 _append(self._sidecar(name), work.records[name])
             case log_law.FlushFile(name=name):
                 (work.files.get(name) or self._sidecar(name)).flush()
             case log_law.FlushDirectory():
                 self._files.flush_directory(self._path)
-            case log_law.AppendMarkers():
-                _append(self._main_file(), work.markers)
-            case log_law.FlushMain():
-                self._main_file().flush()
             case log_law.CutBack(name=name, size=size):
                 self._cut_back(name, size)
 

@@ -9,8 +9,9 @@ acknowledgement, so the markers are the commit point of them all.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 MAIN: Final = "main.jsonl"
 
@@ -129,8 +130,7 @@ class Refused:
 # the walk
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """Where the walk is. `todo` begins with the step that was asked for last."""
 
     fsync: bool
@@ -150,23 +150,25 @@ def decide(state: State, event: Event) -> tuple[State, Step | Refused]:
             return state, Refused("a group is in progress")
         if fault := _fault(event):
             return state, Refused(fault)
-        return _next(replace(state, group=event, todo=tuple(_plan(state, event))))
+        return _next(State(state.fsync, state.end, state.durable, event, _planned(state, event)))
     if state.group is None:
         return state, Refused("no step was asked for")
     if isinstance(event, Failed):
         return _failed(state)
-    return _next(_done(state))
+    return _done(state)
 
 
 def renamed(state: State, name: str) -> State:
     """Another file has this name now: until the directory is flushed, a crash can bring the old one back."""
-    return replace(state, durable=state.durable - {name})
+    return state._replace(durable=state.durable - {name})
 
 
 def _fault(group: Begin) -> str | None:
-    names = [sidecar.name for sidecar in group.sidecars] + list(group.files)
     if group.marker_bytes <= 0:
         return "a group has a marker"
+    if not group.sidecars and not group.files:
+        return None
+    names = _names(group)
     if len(set(names)) < len(names) or MAIN in names:
         return "a group names each file once"
     if any(sidecar.size < 0 for sidecar in group.sidecars):
@@ -174,39 +176,53 @@ def _fault(group: Begin) -> str | None:
     return None
 
 
-def _plan(state: State, group: Begin) -> Iterator[Step]:
+def _names(group: Begin) -> tuple[str, ...]:
+    """The files that its markers rely on."""
+    return (*(sidecar.name for sidecar in group.sidecars), *group.files)
+
+
+def _planned(state: State, group: Begin) -> tuple[Step, ...]:
+    names = _names(group)
+    new = state.fsync and not state.durable.issuperset(names)
+    return _plan(
+        names[: len(group.sidecars)], names, fsync=state.fsync, new=new, main_new=MAIN not in state.durable
+    )
+
+
+@lru_cache(maxsize=256)
+def _plan(
+    touched: tuple[str, ...], names: tuple[str, ...], *, fsync: bool, new: bool, main_new: bool
+) -> tuple[Step, ...]:
     """Everything that a marker relies on is durable before the marker is written."""
-    touched = [sidecar.name for sidecar in group.sidecars]
-    yield from map(AppendRecords, touched)
-    if state.fsync:
-        yield from map(FlushFile, (*touched, *group.files))
-        if not state.durable.issuperset((*touched, *group.files)):
-            yield FlushDirectory()
-    yield AppendMarkers()
-    if state.fsync:
-        yield FlushMain()
-        if MAIN not in state.durable:
-            yield FlushDirectory()
-    yield Acknowledge()
+    steps: list[Step] = [AppendRecords(name) for name in touched]
+    if fsync:
+        steps += [FlushFile(name) for name in names]
+        if new:
+            steps.append(FlushDirectory())
+    steps.append(AppendMarkers())
+    if fsync:
+        steps.append(FlushMain())
+        if main_new:
+            steps.append(FlushDirectory())
+    return (*steps, Acknowledge())
 
 
-def _done(state: State) -> State:
-    """Note what the finished step has made sure."""
-    assert state.group is not None
-    step, rest = state.todo[0], state.todo[1:]
-    if isinstance(step, FlushDirectory):
-        relied_on = {sidecar.name for sidecar in state.group.sidecars} | set(state.group.files)
-        if AppendMarkers() not in rest:
-            relied_on.add(MAIN)
-        return replace(state, todo=rest, durable=state.durable | relied_on)
-    return replace(state, todo=rest)
+def _done(state: State) -> tuple[State, Step]:
+    """Note what the finished step has made sure, and go on."""
+    fsync, end, durable, group, todo, _ = state
+    assert group is not None
+    if isinstance(todo[0], FlushDirectory):
+        durable |= set(_names(group))
+        if AppendMarkers() not in todo:
+            durable |= {MAIN}
+    return _next(State(fsync, end, durable, group, todo[1:]))
 
 
 def _failed(state: State) -> tuple[State, Step]:
     """A failed append is undone; a failed flush cannot be, whatever a second one would say."""
     if isinstance(state.todo[0], AppendRecords | AppendMarkers):
-        return _next(replace(state, todo=(*_undo(state), GiveBack())))
-    return _next(replace(state, todo=(Poison(),)))
+        return _next(state._replace(todo=(*_undo(state), GiveBack())))
+    return _next(state._replace(todo=(Poison(),)))
 
 
 def _undo(state: State) -> Iterator[CutBack]:
@@ -226,5 +242,5 @@ def _next(state: State) -> tuple[State, Step]:
         return state, step
     assert state.group is not None
     grown = state.group.marker_bytes if isinstance(step, Acknowledge) else 0
-    over = replace(state, group=None, todo=(), end=state.end + grown, poisoned=isinstance(step, Poison))
-    return over, step
+    poisoned = isinstance(step, Poison)
+    return State(state.fsync, state.end + grown, state.durable, poisoned=poisoned), step

@@ -71,14 +71,14 @@ class Replay:
             records.next_id = row.id + 1
         else:
             self._unused(row.id)
-        records.entries.add(row.id, row.conversation_id, row.kind, row.head, row.by_task_id, offset)
+        records.entries.add(row.id, row.conversation_id, row.kind, row.head or 0, row.by_task_id or 0, offset)
 
     def _refer_entry(self, row: codec.EntryRow) -> None:
         if row.conversation_id not in self.records.conversations:
             raise ValueError(f"entry {row.id}: there is no conversation {row.conversation_id}")
-        if row.by_task_id is not None and self.kind_of(row.by_task_id) != "task":
+        if row.by_task_id and self.kind_of(row.by_task_id) != "task":
             raise ValueError(f"entry {row.id}: there is no task {row.by_task_id}")
-        if row.head is not None and row.head not in self.records.entries:
+        if row.head and row.head not in self.records.entries:
             raise ValueError(f"entry {row.id}: there is no entry {row.head}")
 
     def _take_rare(self, writes: list[codec.AnyWrite], seq: int) -> None:

@@ -176,10 +176,8 @@ class Rules:
             case codec.EntryWrite(value=entry):
                 who = f"entry {entry.id}"
                 self._need(entry.conversation_id, "conversation", who)
-                if entry.head is not None:
-                    self._need(entry.head, "entry", who)
-                if entry.by_task_id is not None:
-                    self._need(entry.by_task_id, "task", who)
+                self._need(entry.head or None, "entry", who)
+                self._need(entry.by_task_id or None, "task", who)
             case codec.SubmissionWrite(value=submission):
                 who = f"submission {submission.id}"
                 self._need(submission.conversation_id, "conversation", who)

@@ -79,8 +79,7 @@ def _record(line: bytes, name: str, number: int) -> codec.SidecarLine:
     try:
         line.decode()
         record = codec.read_sidecar_line(line)
-        if codec.SUSPECT.search(line):
-            codec.strict(line)
+        codec.strict(line)
     except ValueError as error:
         raise Corrupt(name, number, str(error)) from error
     return record

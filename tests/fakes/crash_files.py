@@ -124,6 +124,22 @@ class CrashFiles:
             for pick in picks:
                 yield self._image(names, dict(zip(numbers, pick, strict=True)))
 
+    def lose_power(self, random: Random) -> "CrashFiles":
+        """One file system that the crash can leave: any of the unflushed names, any image of each file."""
+        data: dict[int, bytes] = {}
+        for number, node in self.nodes.items():
+            if isinstance(node, Node):
+                kind = random.choice(("prefix", "zeros", "sectors", "none"))
+                data[number] = random.choice(sorted(_data_images(node, kind, self.sector, random)))
+        share = random.choice((0.0, 0.5, 0.9, 1.0))
+        return self._image([change for change in self.naming if random.random() < share], data)
+
+    def unflushed(self) -> int:
+        """How many changes a power loss could take now."""
+        return len(self.naming) + sum(
+            len(node.pending) for node in self.nodes.values() if isinstance(node, Node)
+        )
+
     def _image(self, names: list[Naming], data: dict[int, bytes]) -> "CrashFiles":
         left = CrashFiles(sector=self.sector)
         left._now_ns = self._now_ns

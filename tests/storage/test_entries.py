@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eukhed.storage.entries import Entries
+from eukhed.storage.entries import Entries, Rows
 from eukhed.storage.records import Entry
 
 ROWS = st.lists(
@@ -26,7 +26,7 @@ def test_entries_are_a_dict(rows: list[tuple[int, int, str, int | None, int | No
     made = Entries()
     for offset, (number, conversation, kind, head, task) in enumerate(rows):
         plain[number] = Entry(id=number, conversation_id=conversation, kind=kind, head=head, by_task_id=task)
-        made.add(number, conversation, kind, head, task, offset)
+        made.add(number, conversation, kind, head or 0, task or 0, offset)
     for entries in (made, Entries(made.columns())):
         assert dict(entries) == plain
         assert list(entries) == sorted(plain)
@@ -43,3 +43,19 @@ def test_entries_are_a_dict(rows: list[tuple[int, int, str, int | None, int | No
     assert made.get(0) is None
     with pytest.raises(KeyError):
         made.offset(99)
+
+
+@given(ROWS)
+def test_many_at_once(rows: list[tuple[int, int, str, int | None, int | None]]) -> None:
+    """As one by one, when they are in order and have no head."""
+    one_by_one, at_once, many = Entries(), Entries(), Rows()
+    for offset, (number, conversation, kind, _, task) in enumerate(sorted(rows, key=lambda row: row[0])):
+        one_by_one.add(number, conversation, kind, 0, task or 0, offset)
+        many.ids.append(number)
+        many.conversations.append(conversation)
+        many.kinds.append(kind)
+        many.tasks.append(task or 0)
+        many.offsets.append(offset)
+    at_once.extend(many)
+    assert dict(at_once) == dict(one_by_one)
+    assert sorted(at_once.columns().kind_names) == sorted(one_by_one.columns().kind_names)
