@@ -143,15 +143,15 @@ def _tell_started(context: Context, client: Client, answer: dict[str, Any], sett
 def _detached(context: Context, client: Client, answer: dict[str, Any]) -> int:
     if client.started and context.person:
         context.say(f"started (pid {client.hello['pid']})")
+    failed = answer.get("exit") in {126, 127}  # stdout has an address only where something runs at it
     if context.json:
         from eukhed.cli.render import to_json  # noqa: PLC0415 - beside its only use
 
         context.out(to_json({key: answer.get(key) for key in ("run", "session", "address", "pid", "state")}))
-    else:
+    elif not failed:
         context.out(answer["address"])
     if answer.get("error"):
         context.say(f"{answer['address']}: {answer['error']}")
-    failed = answer.get("exit") in {126, 127}
     return int(answer["exit"]) if failed else 0
 
 
