@@ -218,6 +218,8 @@ class MemoryFiles:
             raise _error(errno.EEXIST, new)
         if node.kind == "directory" and (new + "/").startswith(old + "/") and new != old:
             raise _error(errno.EINVAL, new)
+        if old.startswith(new + "/"):
+            raise _error(errno.ENOTEMPTY, new)
         if there is node:
             return
         if there is not None:
