@@ -25,14 +25,14 @@ class Entry(NamedTuple):
 
 
 class Commands:
-    """The journal. One command at a time: the second of two equal ones finds the first one's line."""
+    """The journal. A repeat that comes while the first is under way waits for it, and gets its result."""
 
     def __init__(self, host: Host, path: str, keep_ms: int) -> None:
         self._host = host
         self._path = path
         self._keep_ms = keep_ms
         self._entries: dict[str, Entry] = {}
-        self._turn = anyio.Semaphore(1)
+        self._under_way: dict[str, anyio.Event] = {}
 
     async def once(self, command: str, act: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """Do it, or answer what it answered the first time.
@@ -41,16 +41,22 @@ class Commands:
             CommandResultUncertain: it was begun and its end is not known, or it is too old to be known.
             EukhedError: what doing it raised, now or the first time.
         """
-        async with self._turn:
-            known = self._entries.get(command, Entry(Known.NOTHING, {}))
-            age_ms = self._host.clock.wall_ms() - made_at(command)
-            match verdict(known.known, age_ms, self._keep_ms):
-                case Verdict.UNCERTAIN:
-                    raise CommandResultUncertain(f"whether command {command} was done is not known any more")
-                case Verdict.STORED:
-                    return _stored(known.line)
-                case Verdict.RUN:
+        age_ms = self._host.clock.wall_ms() - made_at(command)
+        while (first := self._under_way.get(command)) is not None:
+            await first.wait()
+        known = self._entries.get(command, Entry(Known.NOTHING, {}))
+        match verdict(known.known, age_ms, self._keep_ms):
+            case Verdict.UNCERTAIN:
+                raise CommandResultUncertain(f"whether command {command} was done is not known any more")
+            case Verdict.STORED:
+                return _stored(known.line)
+            case Verdict.RUN:
+                ended = self._under_way[command] = anyio.Event()
+                try:
                     return await self._run(command, act)
+                finally:
+                    del self._under_way[command]
+                    ended.set()
 
     async def load(self) -> None:
         """Read what earlier supervisors did, and forget what is too old."""

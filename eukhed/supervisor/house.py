@@ -72,6 +72,7 @@ class House:
     keepers: "dict[str, Keeper]" = field(default_factory=dict)  # by session
     clients: dict[int, Connection] = field(default_factory=dict)  # by number
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # of clients
+    creating: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(1))  # one new session at a time
     heads: Heads = field(default_factory=Heads)  # of sessions that were listed
 
     def start(self, act: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:

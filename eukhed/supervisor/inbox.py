@@ -166,7 +166,7 @@ OWN: Final[dict[str, Handler]] = {
     "sessions": sessions.listed,
     "runs": sessions.runs,
     "find_session": sessions.find,
-    "open_session": _once(sessions.open_session),
+    "open_session": sessions.open_session,
     "shutdown": shutdown,
     "reopen": _once(reopen),
     "kill_session": _once(kill_session),

@@ -83,19 +83,32 @@ async def listed(house: House, _command: Command, body: dict[str, Any]) -> dict[
     return {"sessions": told, "unread": dict(house.heads.unread)}
 
 
-async def open_session(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
-    """Find a session, or make one; a worker for it starts, after a give-up too."""
+async def open_session(house: House, command: Command, body: dict[str, Any]) -> dict[str, Any]:
+    """Find a session, or make one, once; a worker for it starts, after a give-up too."""
     asked = _wanted(body)
     try:
         told = await _found(house, asked) | {"created": False}
     except UnknownSession:
         if body.get("create") is not True:
             raise
-        told = await _created(house, asked)
+        if command.command_id is None:
+            raise Invalid(
+                "open_session needs a command id to make a session, so that a repeat is no second one"
+            ) from None
+        told = await house.commands.once(command.command_id, lambda: _found_or_created(house, asked))
     keeper = keeper_of(house, told["session"])
     if keeper.route.phase is Phase.FAILED:
         keeper.reopen()
     return told
+
+
+async def _found_or_created(house: House, asked: _Wanted) -> dict[str, Any]:
+    """One at a time: of two first runs in one directory the second finds the first one's session."""
+    async with house.creating:
+        try:
+            return await _found(house, asked) | {"created": False}
+        except UnknownSession:
+            return await _created(house, asked)
 
 
 async def _created(house: House, asked: _Wanted) -> dict[str, Any]:

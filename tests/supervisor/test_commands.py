@@ -56,6 +56,24 @@ def test_a_repeat_gets_the_stored_result(tmp_path: Path) -> None:
     assert effects.count == 1
 
 
+def test_two_at_once_are_one(tmp_path: Path) -> None:
+    effects, command = Effects(), fresh()
+    answers: list[Any] = []
+
+    async def story() -> None:
+        commands = Commands(HOST, str(tmp_path / "commands.jsonl"), KEEP_MS)
+
+        async def ask() -> None:
+            answers.append(await commands.once(command, effects.act))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(ask)
+
+    anyio.run(story)
+    assert (answers, effects.count) == ([{"count": 1}] * 3, 1)
+
+
 def test_a_refusal_is_a_result_too(tmp_path: Path) -> None:
     effects, command, path = Effects(), fresh(), tmp_path / "commands.jsonl"
     for _ in range(2):
