@@ -92,12 +92,18 @@ def _changes(marker: codec.Marker, states: States, documents: dict[int, Document
                 state = states.get((sidecars.task_file(task_id), marker.seq, ordinal))
                 if state is not None:
                     yield state
-            case codec.DocumentCreate(record=row):
-                documents[row.id] = row.made(marker.seq)
-                if row.id not in ended:
-                    yield documents[row.id]
-            case codec.DocumentChange(id=document_id):
-                if document_id not in ended:
-                    yield documents[document_id]
+            case codec.DocumentCreate(record=record):
+                documents[record.id] = record.made(marker.seq)
+    yield from _changed_documents(marker, ended, documents)
+
+
+def _changed_documents(
+    marker: codec.Marker, ended: list[int], documents: dict[int, Document]
+) -> Iterator[Document]:
+    for write in marker.writes:
+        if isinstance(write, codec.DocumentCreate) and write.record.id not in ended:
+            yield documents[write.record.id]
+        elif isinstance(write, codec.DocumentChange) and write.id not in ended:
+            yield documents[write.id]
     for document_id in ended:
         yield replace(documents.pop(document_id), retired_at=marker.seq)
