@@ -208,6 +208,7 @@ class SystemFiles:
 def ensure_private_directory(files: Files, path: str, uid: int | None = None) -> None:
     """Make this directory, and those above it that are missing, 0700; or see that it is ours alone.
 
+    What is made is durable: a session in it must not go with the name of a directory above it.
     WrongPlace when the name is a link, is no directory, belongs to another user, or is open to others.
     """
     owner = os.getuid() if uid is None else uid
@@ -233,9 +234,11 @@ def _make_missing(files: Files, path: str) -> None:
     if parent != path:
         _make_missing(files, parent)
     try:
-        files.make_directory(path)
-    except FileExistsError:
-        return  # another process was faster; whose it is, is looked at afterwards
+        try:
+            files.make_directory(path)
+        except FileExistsError:
+            return  # another process was faster; whose it is, is looked at afterwards
+        files.flush_directory(parent)
     except OSError as error:
         raise WrongPlace(f"{path}: {error.strerror}", path=path) from error
 
