@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 from hypothesis import given, settings
@@ -81,15 +82,20 @@ def groups(draw: st.DrawFn, there: dict[int, tuple[Any, ...]]) -> tuple[Group, .
     return tuple(found)
 
 
-FAULTS = st.none() | st.tuples(st.integers(0, 40), st.sampled_from((*WRITE_FAULTS, *FLUSH_FAULTS[:-1])))
+FAULT_KINDS = (*WRITE_FAULTS, *FLUSH_FAULTS[:-1])
 
 
 def one_process(data: st.DataObject, files: CrashFiles, there: dict[int, tuple[Any, ...]]) -> Outcome:
-    """A process works on what is there until it is done, fails, or the end comes."""
+    """A process works on what is there until it is done, fails, or the end comes, at any step of its life."""
     work = data.draw(groups(there))
-    fault = data.draw(FAULTS)
-    files.faults = {fault[0]: fault[1]} if fault else {}
-    files.crash_at = data.draw(st.none() | st.integers(0, 60) | st.integers(6, 14))
+    rehearsal = deepcopy(files)
+    rehearsal.steps = 0
+    play(rehearsal, work, Outcome())
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, rehearsal.steps - 1))
+        files.faults = {at: data.draw(st.sampled_from(FAULT_KINDS))}
+    if data.draw(st.booleans()):
+        files.crash_at = data.draw(st.integers(0, rehearsal.steps))
     outcome = Outcome()
     with suppress(PowerLoss, Broken):
         play(files, work, outcome)
