@@ -13,8 +13,8 @@ from eukhed.cli.run import finish
 from eukhed.cli.settings import chosen
 from eukhed.cli.terminal import name_of, window
 from eukhed.cli.view import Plan, View
-from eukhed.client import Client
 from eukhed.client.attachment import Attachment
+from eukhed.client.client import Client
 
 LINES: Final = 500
 TITLE_COLUMNS: Final = 60

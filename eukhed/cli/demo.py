@@ -18,7 +18,7 @@ from typing import Any, Final
 from eukhed.cli.context import Context, Options
 from eukhed.cli.drawing import svg
 from eukhed.cli.render import to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import EukhedError
 from eukhed.paths import Places, places
 

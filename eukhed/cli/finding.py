@@ -4,7 +4,7 @@ import os
 from typing import Any, NamedTuple
 
 from eukhed.cli.context import Context
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import NotFound
 
 

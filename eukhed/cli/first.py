@@ -5,7 +5,7 @@ from typing import Any
 
 from eukhed.cli.context import Context, Options
 from eukhed.cli.render import cut, moment, plain, seconds, to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import NoDaemon
 
 ENDED: int = 3

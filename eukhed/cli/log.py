@@ -14,8 +14,8 @@ from eukhed.cli.interrupt_law import Chosen
 from eukhed.cli.picture import Bytes
 from eukhed.cli.render import plain, to_json
 from eukhed.cli.view import Plan, View
-from eukhed.client import Client
 from eukhed.client.attachment import Attachment, Stream
+from eukhed.client.client import Client
 from eukhed.errors import NoDaemon
 from eukhed.storage.listing import SessionRow
 from eukhed.storage.plain import words

@@ -8,7 +8,7 @@ import os
 from typing import Final
 
 from eukhed.cli.context import Context
-from eukhed.client import Client
+from eukhed.client.client import Client
 
 MARKER: Final = "told-of-logout"
 LINGER: Final = "/var/lib/systemd/linger"

@@ -6,7 +6,7 @@ import os
 from eukhed.cli.context import Context, Options
 from eukhed.cli.logout import tell_of_launch
 from eukhed.cli.render import to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.client.ids import command_id
 from eukhed.errors import Exists, Refused
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from eukhed.cli.context import Context, Options, is_terminal
 from eukhed.cli.render import WIDTH_MAX, coloured, plain, seconds, size, table, to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 
 ANSWER_MS: Final = 30_000
 HEADS: Final = ("SESSION", "STATE", "PID", "UPTIME", "CPU", "MEM", "RESTARTS", "WORK")

@@ -5,7 +5,7 @@ import argparse
 from eukhed.cli import finding
 from eukhed.cli.context import Context, Options
 from eukhed.cli.render import to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.client.ids import command_id
 
 

@@ -15,8 +15,8 @@ from eukhed.cli.picture import Bytes, Lines, Picture, event
 from eukhed.cli.settings import Chosen, chosen
 from eukhed.cli.terminal import name_of, window
 from eukhed.cli.view import Left, Plan, View
-from eukhed.client import Client
 from eukhed.client.attachment import WINDOW, Attachment, Ended
+from eukhed.client.client import Client
 from eukhed.client.ids import command_id
 from eukhed.errors import Invalid
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from eukhed.cli import finding
 from eukhed.cli.context import Context, Options, is_terminal
 from eukhed.cli.render import WIDTH_MAX, coloured, moment, plain, seconds, table, to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import NoDaemon
 
 SHOWN: Final = 20

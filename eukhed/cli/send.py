@@ -7,7 +7,7 @@ from typing import Final
 from eukhed.cli import finding
 from eukhed.cli.context import Context, Options
 from eukhed.cli.render import to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import Invalid
 
 PIECE: Final = 64 * 1024

@@ -8,7 +8,7 @@ from typing import Any, Final
 from eukhed.cli.context import Context, Options, is_terminal
 from eukhed.cli.render import WIDTH_MAX, ago, coloured, home_path, moment, plain, table, to_json
 from eukhed.cli.trouble import work_line
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import NoDaemon
 
 HEADS: Final = ("NAME", "STATE", "USED", "DIRECTORY", "WORK")

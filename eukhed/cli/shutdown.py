@@ -7,7 +7,7 @@ from typing import Any
 from eukhed.cli.context import Context, Options, is_terminal, talk
 from eukhed.cli.render import to_json
 from eukhed.cli.trouble import work_line
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import Busy, ConnectionLost, Invalid, NoDaemon
 
 

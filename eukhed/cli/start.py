@@ -6,7 +6,7 @@ from typing import Any
 from eukhed.cli.context import Context, Options
 from eukhed.cli.logout import warn_of_logout
 from eukhed.cli.render import to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.client.launch import launch
 
 

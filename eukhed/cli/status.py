@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from eukhed.cli.context import Context, Options
 from eukhed.cli.render import coloured, cut, home_path, plain, seconds, size, to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import EXIT_NO_DAEMON, NoDaemon
 
 ANSWER_MS: Final = 30_000  # the supervisor answers by itself; a slower one is stuck

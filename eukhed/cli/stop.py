@@ -9,7 +9,7 @@ from eukhed.cli import finding
 from eukhed.cli.actor import actor
 from eukhed.cli.context import Context, Options, is_terminal, talk
 from eukhed.cli.render import to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import Busy, Invalid
 
 

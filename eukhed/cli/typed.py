@@ -8,8 +8,8 @@ from typing import Final, Literal
 from eukhed.cli.context import talk
 from eukhed.cli.keys import DetachKey
 from eukhed.cli.terminal import in_foreground
-from eukhed.client import Client
 from eukhed.client.attachment import Attachment
+from eukhed.client.client import Client
 from eukhed.errors import EukhedError
 
 PIECE: Final = 64 * 1024

@@ -21,8 +21,8 @@ from eukhed.cli.question import Question
 from eukhed.cli.signals import Signals
 from eukhed.cli.terminal import Modes, Terminal, window
 from eukhed.cli.typed import TypedInput
-from eukhed.client import Client
 from eukhed.client.attachment import Attachment, Detached, Dropped, Ended, Notice, Output, Shown
+from eukhed.client.client import Client
 from eukhed.errors import ConnectionLost, EukhedError, SessionRecovering
 
 HANDLED: Final = (

@@ -7,7 +7,7 @@ from typing import Any, Final
 from eukhed.cli import exit_law, finding
 from eukhed.cli.context import Context, Options
 from eukhed.cli.render import to_json
-from eukhed.client import Client
+from eukhed.client.client import Client
 from eukhed.errors import ConnectionLost, SessionRecovering
 
 OPEN: Final = frozenset({"queued", "running", "waiting"})

@@ -7,13 +7,25 @@
     place_law / attachment    a run's output, each byte once and in order, whatever dies between
     descriptors  hands descriptors over beside the connection
     ids          command ids (UUIDv7)
-    results      the shapes of what is answered
+    verbs, results   the library: verbs as methods, and the shapes of what they return
 
 This is the one room that blocks: it has no event loop, reads the monotonic clock and waits in the
 kernel. The light path of the command line imports it, so each file here imports the standard library's
 small modules, cbor2 by way of the codec, and nothing else until it is needed.
 """
 
-from eukhed.client.client import Client, connect
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eukhed.client.verbs import Client, connect
 
 __all__ = ["Client", "connect"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the library's client when it is asked for: the command line needs less of it."""
+    if name in __all__:
+        from eukhed.client import verbs  # noqa: PLC0415 - see the docstring
+
+        return getattr(verbs, name)
+    raise AttributeError(name)

@@ -123,6 +123,11 @@ class Attachment:
         self._number = self._asked = None
         self._owed = 0
 
+    def resume(self) -> None:
+        """Make it anew, after the bytes that this view has, and wait until it is there."""
+        self.cut()
+        self.first(lines=None, after=dict(self._places), size=self._size)
+
     def ask_again(self, size: tuple[int, int] | None = None) -> None:
         """Ask for it anew, after the bytes that this view has; `resumed` tells when it is there."""
         self._size = size

@@ -5,7 +5,6 @@ that must stay alive meanwhile uses the parts: `ask`, `pump`, `answer_to`, `lost
 """
 
 import contextlib
-import os
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ from eukhed.errors import (
     ShuttingDown,
     from_wire,
 )
-from eukhed.paths import Places, places
+from eukhed.paths import Places
 from eukhed.wire import codec
 
 if TYPE_CHECKING:
@@ -306,14 +305,6 @@ class Client:
         self._parts.clear()
         self.events.clear()  # they told of attachments of the old connection
         self.closing = None
-
-
-def connect(
-    at: Places | None = None, *, start: bool = True, interactive: bool = False, relaunch: bool = True
-) -> Client:
-    """Connect to the daemon of these places (the environment's, unless given), started when none runs."""
-    chosen = at or places(os.environ, os.getuid())
-    return Client(chosen, start=start, interactive=interactive, relaunch=relaunch)
 
 
 def _patiently(at: Places) -> Connection:

@@ -272,7 +272,7 @@ def test_detached_runs_print_their_address_alone(shop: ScriptedRun, at: Places) 
     failed = shop.record() | {"state": "failed", "exit": 127, "error": "no such program: x", "pid": None}
     shop.daemon.handlers["run"] = lambda _peer, _command, _body: failed
     done = ask(at, "run", "-d", "--", "x")
-    assert (done.returncode, done.stdout) == (127, "shop/14\n")
+    assert (done.returncode, done.stdout) == (127, "")
     assert "no such program" in done.stderr
 
 

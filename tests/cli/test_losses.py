@@ -18,10 +18,11 @@ def test_a_daemon_that_comes_back_is_found_and_no_byte_is_doubled(at: Places, pr
         run.output(b"two ")
         assert process.stdout.read(4) == b"two "
         first.die()
-    with Daemon(at) as second:
-        again = ScriptedRun(second)
-        again.kept["out"] = b"one two three "
-        again.offsets["out"] = len(again.kept["out"])
+    second = Daemon(at)
+    again = ScriptedRun(second)
+    again.kept["out"] = b"one two three "
+    again.offsets["out"] = len(again.kept["out"])
+    with second:
         body, envelope = second.expect("attach")
         assert (body["after"], envelope["session"]) == ({"out": 8, "err": 0}, SESSION)
         again.output(b"four")
@@ -102,8 +103,9 @@ def test_a_run_that_was_sent_to_a_dying_daemon_is_sent_again_with_its_id(
         process = programs.start("run", "--", "x")
         _, before = first.expect("run")
         first.die()
-    with Daemon(at) as second:
-        run = ScriptedRun(second)
+    second = Daemon(at)
+    run = ScriptedRun(second)
+    with second:
         _, after = second.expect("run")
         assert after["command_id"] == before["command_id"]
         message, _ = second.handed.get(timeout=10)

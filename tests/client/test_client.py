@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eukhed.client import Client, connect
+from eukhed.client.client import Client
 from eukhed.client.ids import command_id
 from eukhed.errors import Busy, ConnectionLost, EukhedError, NoDaemon, SessionRecovering, ShuttingDown
 from eukhed.paths import Places
@@ -19,7 +19,7 @@ def test_a_request_is_answered_and_events_are_kept_for_later(daemon: Daemon) -> 
         return STATUS
 
     daemon.handlers["status"] = status
-    with connect(daemon.at, start=False) as client:
+    with Client(daemon.at) as client:
         assert client.request("status", looks=True)["pid"] == 4121
         assert [(event["type"], event["session"], event["body"]) for event in client.events] == [
             ("session_back", SESSION, {"at": 5})
@@ -121,13 +121,14 @@ def lose_over(at: Places, kind: str, **how: Any) -> tuple[list[dict[str, Any]], 
         asking = threading.Thread(target=ask)
         asking.start()
         first.expect(kind)
-    with Daemon(at) as second:
 
-        def do(_peer: Peer, command: dict[str, Any], _body: Any) -> dict[str, bool]:
-            asked.append(command)
-            return {"done": True}
+    def do(_peer: Peer, command: dict[str, Any], _body: Any) -> dict[str, bool]:
+        asked.append(command)
+        return {"done": True}
 
-        second.handlers[kind] = do
+    second = Daemon(at)
+    second.handlers[kind] = do
+    with second:
         asking.join(20)
     client.close()
     return asked, done[0]

@@ -111,19 +111,24 @@ def test_large_frames_pass_both_ways_without_blocking(daemon: Daemon) -> None:
 
 
 def test_a_flush_that_the_peer_does_not_read_gives_up_in_time(at: Places) -> None:
+    done = threading.Event()
     with listen(at) as listening:
-        threading.Thread(target=lambda: _hello_and_sleep(listening, at), daemon=True).start()
+        peer = threading.Thread(target=lambda: _hello_and_wait(listening, at, done))
+        peer.start()
         connection = Connection(at)
         connection.queue({"kind": "command", "id": 1, "type": "x", "body": b"x" * (8 << 20)})
         assert not connection.flush(50)
         assert connection.sent < connection.queued
         connection.close()
+        done.set()
+        peer.join()
 
 
-def _hello_and_sleep(listening: socket.socket, at: Places) -> None:
-    peer, _ = listening.accept()
-    peer.sendall(frame(codec.encode(Daemon(at).hello)))
-    threading.Event().wait(30)
+def _hello_and_wait(listening: socket.socket, at: Places, done: threading.Event) -> None:
+    connected, _ = listening.accept()
+    with connected:
+        connected.sendall(frame(codec.encode(Daemon(at).hello)))
+        done.wait(30)
 
 
 def test_an_end_is_told_once_what_came_before_it_was_read(daemon: Daemon) -> None:

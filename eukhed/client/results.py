@@ -1,0 +1,97 @@
+"""The shapes of what a daemon answers: plain maps, with their keys named. A newer daemon may say more."""
+
+from typing import Any, TypedDict
+
+
+class Status(TypedDict):
+    """The daemon at a glance (`status`)."""
+
+    running: bool
+    pid: int
+    version: str
+    build: str
+    protocol: int
+    generation: int
+    socket: str
+    root: str
+    uptime_s: int
+    sessions: int
+    workers: int
+    gave_up: list[str]
+    runs: dict[str, int]
+    waiting: list[dict[str, Any]]
+    supervised_by: str
+    survives_logout: bool | None
+    config_problems: list[str]
+    timing_scale: float
+
+
+class Worker(TypedDict):
+    """One worker process (`ps`)."""
+
+    session: str
+    name: str
+    worker: str
+    pid: int | None
+    state: str
+    work: list[dict[str, Any]]
+    waiting: list[dict[str, Any]]
+    restarts: int
+    restarts_left: int
+    next_try_at: int | None  # wall clock, milliseconds
+    last_error: str | None
+    uptime_s: int | None
+    cpu_s: float | None
+    pss_bytes: int | None
+    build: str
+    adopted: bool
+    orphaned: bool
+
+
+class Session(TypedDict):
+    """One session of a list (`sessions`)."""
+
+    id: str
+    name: str
+    cwd: str
+    state: str
+    active: bool
+    archived: bool
+    modified: int  # wall clock, milliseconds
+    work: list[dict[str, Any]]
+
+
+class Found(TypedDict, total=False):
+    """The session that is meant; `created` where it was made, `others` where it was preferred to some."""
+
+    session: str
+    name: str
+    cwd: str
+    created: bool
+    others: list[str]
+
+
+class Run(TypedDict, total=False):
+    """One run (`runs`, `attach`, `wait`); times are wall clock, milliseconds."""
+
+    run: int
+    address: str
+    session: str
+    name: str
+    state: str  # queued, running, waiting, done, failed, stopped, interrupted, lost
+    exit: int | None
+    signal: int | None
+    error: str | None
+    stopped_by: str | None
+    waiting_for: str | None
+    command: str
+    label: str | None
+    cwd: str
+    tty: bool
+    submitted_at: int
+    started_at: int | None
+    ended_at: int | None
+    seconds: float | None
+    output_bytes: int | None
+    dropped_bytes: int | None
+    pid: int | None
