@@ -36,12 +36,19 @@ class Outlet:
     def __init__(self) -> None:
         self._pieces: deque[Piece] = deque()
         self._at_once = {descriptor: _takes(descriptor) for descriptor in (1, 2)}
+        self._polls = {descriptor: _polled(descriptor) for descriptor in (1, 2)}
         self._mute: set[int] = set()  # nobody reads these: what comes is dropped, and its credit returned
 
     @property
     def waits_for(self) -> int | None:
         """The descriptor that the next piece is for; None when all is written."""
         return self._pieces[0].descriptor if self._pieces else None
+
+    def ready(self) -> bool:
+        """Whether there is a next piece, and its descriptor takes it now."""
+        if not self._pieces:
+            return False
+        return bool(self._polls[self._pieces[0].descriptor].poll(0))
 
     def put(self, descriptor: int, data: bytes, credit: int = 0, attachment: int = 0) -> None:
         """Put bytes behind those that wait."""
@@ -87,3 +94,9 @@ def _takes(descriptor: int) -> int:
     except OSError:
         return PIECE
     return READY if stat.S_ISREG(mode) else PIECE
+
+
+def _polled(descriptor: int) -> select.poll:
+    polled = select.poll()
+    polled.register(descriptor, select.POLLOUT)
+    return polled

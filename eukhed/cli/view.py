@@ -28,6 +28,7 @@ from eukhed.errors import ConnectionLost, EukhedError, SessionRecovering
 HANDLED: Final = (
     signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGWINCH, signal.SIGCONT,
 )  # fmt: skip
+BURST: Final = 64  # pieces that are written between two looks at the keys
 STEP_MS: Final = 50  # between two looks at a daemon that is gone
 SAY_AFTER_MS: Final = 1_000  # a wait that is longer is told
 
@@ -140,7 +141,10 @@ class View:
             self._outcome = Left(by_us=True)
         waits_for = self._outlet.waits_for
         if waits_for is not None and waits_for in ready:
-            self._write()
+            for _ in range(BURST):
+                self._write()
+                if not self._outlet.ready():
+                    break
 
     def _polled(self, signals: Signals) -> set[int]:
         poll = select.poll()
