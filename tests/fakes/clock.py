@@ -9,12 +9,13 @@ import asyncio
 import math
 import selectors
 from collections import deque
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from random import Random
 from typing import Any, TypeVar
 
 import anyio
+import anyio._backends._asyncio as anyio_backend
 
 from eukhed.host.seam import Limit
 from eukhed.timing import BootMs, MonotonicMs, WallMs
@@ -106,7 +107,38 @@ def _waiting(loop: asyncio.AbstractEventLoop) -> list[str]:
 
 def run(main: Callable[[], Awaitable[T]], seed: int = 0) -> T:
     """Run a whole simulation on virtual time; one seed, one history."""
-    return anyio.run(main, backend_options={"loop_factory": lambda: VirtualLoop(seed)})
+    with _in_order():
+        return anyio.run(main, backend_options={"loop_factory": lambda: VirtualLoop(seed)})
+
+
+class _Ordered(dict[Any, None]):
+    """A set that is walked in the order in which it was filled."""
+
+    def add(self, item: object) -> None:
+        self[item] = None
+
+    def discard(self, item: object) -> None:
+        self.pop(item, None)
+
+    def remove(self, item: object) -> None:
+        del self[item]
+
+
+@contextmanager
+def _in_order() -> Iterator[None]:
+    """What a cancel scope holds is cancelled in order: anyio keeps it in sets, whose order is that of addresses."""
+    scopes: Any = anyio_backend.CancelScope
+    usual = scopes.__init__
+
+    def ordered(scope: Any, *arguments: Any, **more: Any) -> None:
+        usual(scope, *arguments, **more)
+        scope._child_scopes, scope._tasks = _Ordered(), _Ordered()
+
+    scopes.__init__ = ordered
+    try:
+        yield
+    finally:
+        scopes.__init__ = usual
 
 
 class VirtualClock:

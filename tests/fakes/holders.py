@@ -9,6 +9,7 @@ import json
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from typing import Any
 
 import anyio
@@ -23,7 +24,7 @@ from eukhed.worker.output import Gap
 from eukhed.worker.remains import Remains, as_ended
 from eukhed.worker.segments import Stream
 from eukhed.worker.survivor_law import Verdict
-from tests.fakes.life import Life
+from tests.fakes.life import CutOff, Life
 from tests.fakes.processes import ProcessTable
 
 INPUT_HELD = 1 << 20
@@ -39,6 +40,7 @@ class Console:
         self.on_signal: Callable[[int], None] | None = None
 
     async def write(self, stream: Stream, data: bytes) -> None:
+        self._run.check_command()
         self._run.write(stream, data)
         await anyio.lowlevel.checkpoint()
 
@@ -73,6 +75,7 @@ class HolderMachine:
         self.tasks = tasks
         self.behaviours = behaviours
         self.starts: list[Sequence[bytes]] = []  # each execution of a command, for once-only checks
+        self.adopted = 0  # holders that a later worker connected to
         self._runs: dict[Identity, _Run] = {}
 
     def holders(self, host: Host, life: Life) -> "FakeHolders":
@@ -87,6 +90,10 @@ class HolderMachine:
 
     def find(self, holder: Identity) -> "_Run | None":
         return self._runs.get(holder)
+
+    def gated(self) -> int:
+        """How many holders live that were not told to go."""
+        return sum(run.life.alive and run.gate is None for run in self._runs.values())
 
 
 class _Run:
@@ -118,7 +125,7 @@ class _Run:
         if self.gate is None:
             self.gate = False
         elif not self.connected and not self.plan.survive:
-            self.machine.tasks.start_soon(self.stop, int(signal.SIGTERM), self.plan.grace_ms)
+            self.machine.tasks.start_soon(self._end_without_worker)
         self.tell()
 
     def write(self, stream: Stream, data: bytes) -> None:
@@ -131,7 +138,17 @@ class _Run:
             data = data[taken:]
         file.close()
 
+    def check_command(self) -> None:
+        """A command that was killed writes nothing more, though its coroutine may have one more turn."""
+        assert self.command is not None
+        self.machine.table.life(self.command).check()
+
     async def live(self) -> None:
+        """Until the command has ended, or the machine is cut."""
+        with suppress(CutOff):
+            await self._live()
+
+    async def _live(self) -> None:
         for stream in ("out", "err"):
             self.write(stream, b"")
         while self.gate is None and self.life.alive:
@@ -169,7 +186,8 @@ class _Run:
         status: dict[str, Any] = {}
         with anyio.CancelScope() as scope:
             life.at_end(scope.cancel)
-            status = {"exit": await behaviour(console)}
+            with suppress(CutOff):
+                status = {"exit": await behaviour(console)}
         life.cut()
         if self.life.alive:
             self._end(status or {"signal": killed[0] if killed else int(signal.SIGKILL)})
@@ -177,6 +195,9 @@ class _Run:
     def _end(self, facts: dict[str, Any]) -> None:
         told = {"exit": None, "signal": None, "error": None, "ended_ms": self.machine.clock.wall_ms()}
         status = told | facts | {"sizes": dict(self.sizes), "dropped": {}}
+        for path in (self.plan.out, self.plan.err):
+            with closing(self.machine.files.open(path, write=True)) as file:
+                file.flush()
         self._put("status", status)
         self.status = status
         self.life.cut()
@@ -188,6 +209,10 @@ class _Run:
         file.flush()
         file.close()
         files.rename(f"{path}.new", path)
+
+    async def _end_without_worker(self) -> None:
+        with suppress(CutOff):
+            await self.stop(int(signal.SIGTERM), self.plan.grace_ms)
 
     async def stop(self, number: int, grace_ms: int) -> None:
         if self.command is None:
@@ -238,6 +263,7 @@ class FakeHolders:
         await anyio.lowlevel.checkpoint()
         verdict = Remains(self._host, directory, holder, command).verdict()
         if verdict in {Verdict.FOLLOW, Verdict.OUTLIVED}:
+            self._machine.adopted += 1
             return self._holder(holder, directory, self._machine.find(holder))
         return Remains(self._host, directory, holder, command).ended(verdict)
 

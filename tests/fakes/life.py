@@ -20,9 +20,13 @@ class Life:
         self.pid = pid
         self.uid = uid
         self.alive = True
+        self.on_effect: Callable[[Life], None] | None = None  # before each effect; it may cut this life
         self._at_end: list[Callable[[], None]] = []
 
     def check(self) -> None:
+        """Raise CutOff if this process is dead; called before each effect, and after each wait."""
+        if self.alive and self.on_effect is not None:
+            self.on_effect(self)
         if not self.alive:
             raise CutOff(self.name)
 

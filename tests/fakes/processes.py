@@ -28,6 +28,7 @@ class ProcessTable:
 
     def __init__(self) -> None:
         self.boot = BOOT
+        self.on_effect: Callable[[Life], None] | None = None  # given to each process that is started
         self._ticks = 100
         self._next_pid = 1000
         self._all: dict[int, _Process] = {}
@@ -44,6 +45,7 @@ class ProcessTable:
         self._ticks += 1
         identity = Identity(pid, self._ticks, self.boot, NAMESPACE)
         process = _Process(identity, Life(name, pid), on_signal)
+        process.life.on_effect = self.on_effect
         process.life.at_end(process.gone.set)
         self._all[pid] = process
         return identity, process.life
@@ -61,6 +63,12 @@ class ProcessTable:
 
     def living(self) -> list[Identity]:
         return [process.identity for process in self._all.values() if process.life.alive]
+
+    def reboot(self, boot: str) -> None:
+        """The power went: all are dead, and what starts from now on belongs to another boot."""
+        for identity in self.living():
+            self.life(identity).cut()
+        self.boot = boot
 
     def seen_by(self, identity: Identity) -> "FakeProcesses":
         """The table as one of its processes sees it; of no use once that one is dead."""
