@@ -65,6 +65,9 @@ class Ended(NamedTuple):
     at_ms: int | None = None  # wall time; None where nobody saw the end
     interrupted: bool = False  # lost by a reboot
     sizes: Mapping[Stream, int] | None = None  # None where nobody measured
+    dropped: tuple[
+        Gap, ...
+    ] = ()  # of a run that ended while nobody followed: what is not there of its output
 
     @classmethod
     def lost_(cls, why: str) -> "Ended":

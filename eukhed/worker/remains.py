@@ -62,13 +62,13 @@ class Remains:
 
     def ended(self, decided: Verdict) -> Ended:
         """The end that a verdict means, for one that means an end."""
-        told = self._read("status")
+        told, dropped = self._read("status"), tuple(self.dropped())
         if told is not None:
-            return as_ended(told)
+            return as_ended(told)._replace(dropped=dropped)
         why = _WHY_LOST[decided]
         if trouble := self.trouble():
             why += f" ({trouble})"
-        return Ended(lost=why, interrupted=decided is Verdict.INTERRUPTED)
+        return Ended(lost=why, interrupted=decided is Verdict.INTERRUPTED, dropped=dropped)
 
     def trouble(self) -> str | None:
         """What the holder died of, if it could still say."""

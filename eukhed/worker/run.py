@@ -8,7 +8,7 @@ run has left the work set.
 
 import logging
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
@@ -40,6 +40,7 @@ class LiveRun:
         self._session = bench.session
         self._wish = wish
         self._holder: Holder | None = None
+        self._gaps: Sequence[Gap] = ()  # of one that ended while nobody followed it
         self._begun = anyio.Event()  # executed, or known that it never will be
         self._over = anyio.Event()
         self._stopped_by: str | None = None
@@ -61,7 +62,10 @@ class LiveRun:
 
     def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]:
         """What the cap took of these bytes."""
-        return [] if self._holder is None else gaps_within(self._holder.dropped(), stream, start, end)
+        return gaps_within(self._all_dropped(), stream, start, end)
+
+    def _all_dropped(self) -> Sequence[Gap]:
+        return self._gaps if self._holder is None else self._holder.dropped()
 
     async def entered_order(self, after: Mapping[Stream, int], until: Mapping[Stream, int]) -> list[Segment]:
         """In which order the streams grew between these offsets."""
@@ -138,6 +142,10 @@ class LiveRun:
             ended = await self._start_or_find()
             if ended is None:
                 ended = await self._follow()
+            elif (
+                not ended.interrupted
+            ):  # what a reboot left beyond the entries may never have reached the disk
+                await self._enter_rest(ended)
             await self._finish(ended)
         finally:
             self.let_go()
@@ -221,6 +229,13 @@ class LiveRun:
             transcript.end(ended.sizes)  # the entries of all that came are made before the run ends
         return ended
 
+    async def _enter_rest(self, ended: Ended) -> None:
+        """What came while nobody followed, of a run that ended meanwhile."""
+        self._gaps = ended.dropped
+        transcript = Transcript(self._bench, self, tty=self._session.known(self.id).input["tty"])
+        transcript.end(ended.sizes)
+        await transcript.enter()
+
     async def write_down(self, told: list[Told]) -> None:
         """Commit the entries of some output."""
         await self._patiently(lambda: self._session.output(self.id, told))
@@ -253,7 +268,7 @@ class LiveRun:
             "endedAt": ended.at_ms,
             "outputBytes": dict(self.segments.sizes),
         }
-        if self._holder is not None and (gaps := self._holder.dropped()):
+        if gaps := self._all_dropped():
             told["dropped"] = [list(gap) for gap in gaps]
             told["droppedBytes"] = {s: sum(g.end - g.start for g in gaps if g.stream == s) for s in STREAMS}
         result = {key: value for key, value in told.items() if value is not None}

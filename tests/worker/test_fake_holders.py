@@ -148,7 +148,7 @@ def known(ended: Ended) -> dict[str, Any]:
     return {
         key: value
         for key, value in ended._asdict().items()
-        if value is not None and value is not False and key not in {"sizes", "at_ms"}
+        if value is not None and value is not False and key not in {"sizes", "at_ms", "dropped"}
     }
 
 

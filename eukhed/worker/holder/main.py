@@ -248,6 +248,7 @@ class Holder:
 
     def _written(self, facts: dict[str, object]) -> bool:
         try:
+            self.outputs.flush()  # a status that outlives a power loss tells of output that does
             self.place.write("status", facts)
         except OSError as error:
             if error.errno not in NO_ROOM:

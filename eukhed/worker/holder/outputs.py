@@ -145,6 +145,11 @@ class Outputs:
     def _direct(self) -> bool:
         return self.slave < 0 and self.streams.punching
 
+    def flush(self) -> None:
+        """All that was written is on the disk when this returns. Raises OSError."""
+        for stream in self.streams.all:
+            os.fdatasync(stream.fd)
+
     def sizes(self) -> dict[str, object]:
         return {stream.name: stream.size for stream in self.streams.all}
 
