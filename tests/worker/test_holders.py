@@ -235,6 +235,17 @@ def test_typed_input_in_order_then_its_end(tmp_path: Path) -> None:
     assert read(tmp_path / "out") == b"".join(b"%d\n" % number * 1000 for number in range(100))
 
 
+def test_what_is_typed_before_the_command_runs_is_its_input(tmp_path: Path) -> None:
+    async def main() -> Ended:
+        holder = await gated(shell(tmp_path, "cat", stdin="typed"))
+        assert holder.give(b"early\n", eof=True)
+        assert isinstance(await holder.go(), Started)
+        return await holder.ended()
+
+    assert run(main).exit == 0
+    assert read(tmp_path / "out") == b"early\n"
+
+
 def test_input_that_nobody_reads_is_bounded_then_goes_on(tmp_path: Path) -> None:
     async def main() -> tuple[int, Ended]:
         holder = await started(

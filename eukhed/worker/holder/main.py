@@ -75,8 +75,8 @@ class Holder:
             if message == b"g":
                 peer.sock.setblocking(False)
                 return True
-            if message[:1] in {b"w", b"r"}:
-                self._resize(message)
+            if not self._obey(peer, message):  # what is typed early is for the command, once it is there
+                break
         self._write_status({"error": "its worker was gone before the command was started"})
         return False
 
@@ -111,7 +111,6 @@ class Holder:
             elif not self.peers and not self.plan["survive"] and not self.status:
                 self._stop(_signal.SIGTERM, self.plan["grace_ms"])
             self._watch()
-        self.listener.close()
 
     def _over(self) -> bool:
         """Whether there is nothing more to do; a stop that came with the end is still obeyed."""
@@ -288,6 +287,7 @@ def hold(plan: Plan) -> None:
         holder = Holder(plan)
         if holder.gate() and holder.start():
             holder.run()
+        holder.listener.close()  # nothing is left of a command that was not executed, either
     except BaseException as error:  # noqa: BLE001 - written down for whoever finds the run without a status
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
