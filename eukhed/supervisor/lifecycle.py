@@ -60,6 +60,7 @@ class Keeper:
         self._stop: StopOrder | None = None
         self._reopen = anyio.Event()
         self._scope: anyio.CancelScope | None = None  # of what a stop interrupts
+        self._over = False  # nothing of it comes back
         self._was_ready = False
         self._restored = False  # it starts over interrupted work
 
@@ -70,6 +71,9 @@ class Keeper:
 
         An order that is under way stays, and the new one ends as it ends; only force takes it over.
         """
+        if self._over:
+            order.settle("stopped")
+            return
         present = self._stop
         if present is not None and (order.mode != "force" or present.mode == "force"):
             self._house.start(_settle_like, order, present)
@@ -123,6 +127,7 @@ class Keeper:
             LOG.exception("the keeper of session %s failed", self.record.session)
             self.route.refuse_waiting(OurFault(f"the session could not be served: {told(error)}"))
         finally:
+            self._over = True
             if self._house.keepers.get(self.record.session) is self:
                 del self._house.keepers[self.record.session]
             if self._stop is not None:
@@ -210,13 +215,13 @@ class Keeper:
     async def _live(self, reached: Reached | None) -> Stage | None:
         """One process, from its start or adoption to its end, and what the end means."""
         life, failure = Life(self._house, self), None
-        self._life = life
         try:
             if reached is not None:
                 life.adopt(reached)
-                if self._stop is not None:
-                    life.order(self._stop)  # it was asked for while nobody had looked yet
             if reached is not None or await self._uninterrupted(lambda: life.start(restored=self._restored)):
+                self._life = life
+                if self._stop is not None:
+                    life.order(self._stop)  # it came when there was nothing yet to interrupt, or not any more
                 self._begun()
                 await life.serve()
         except (EukhedError, TimeoutError) as error:

@@ -118,7 +118,7 @@ def test_an_idle_day_has_no_wakeup_that_no_timer_asked_for() -> None:
     lived(world, story)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", [*range(30), 92, 254])
 def test_no_history_has_two_workers_of_one_session(seed: int) -> None:
     """one_worker_per_session: the world asserts it at every spawn; here is what it has to bear."""
     world = World(seed)
@@ -148,6 +148,11 @@ def test_no_history_has_two_workers_of_one_session(seed: int) -> None:
                 tasks.start_soon(client, other)
         for session in sessions:
             assert len(world.living(session)) <= 1
+        idle = await talk.tried("shutdown", {"mode": "if_idle"})
+        assert idle in {"done", "busy"}
+        if idle == "busy":
+            assert await talk.tried("shutdown", {"mode": "force"}) == "done"
+        assert not any(world.living(session) for session in sessions)
 
     lived(world, story)
     assert "done" in seen
