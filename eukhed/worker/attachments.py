@@ -59,6 +59,13 @@ class Attachment:
         told, self._credited = self._credited, anyio.Event()
         told.set()
 
+    def detach(self) -> None:
+        """End it, and say so."""
+        if not self.scope.cancel_called:
+            self.scope.cancel()
+            told = encode({"attachment": self.number})
+            self._uplink.say(Event("detached", told, client=self.client))
+
     async def show(self) -> None:
         """Send all there is and all that comes, then how the run ended. Returns when that is done or cancelled."""
         with self.scope:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eukhed.storage.records import Task, Terminal
-from eukhed.worker.output import Gap, gaps_within, last_lines
+from eukhed.worker.output import Gap, gaps_within, last_lines, lines_before
 from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
 from eukhed.worker.session import Session
 
@@ -58,6 +58,10 @@ class EndedRun:
     def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]:
         """What the cap took of these bytes."""
         return gaps_within(self._gaps, stream, start, end)
+
+    async def lines_before(self, offsets: Mapping[Stream, int]) -> int | None:
+        """How many lines end before these offsets; None when that is too much to count."""
+        return await lines_before(self._session.host, self.output_path, offsets)
 
     async def last_lines(self, count: int) -> dict[Stream, int]:
         """From where the last so many lines of each stream begin."""

@@ -54,7 +54,10 @@ async def attach(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     if not body.get("look") and isinstance(body.get("rows"), int) and isinstance(body.get("cols"), int):
         made.resize(body["rows"], body["cols"], redraw=True)
     opened = _open(desk, command, made, body, window, after)
-    return made.told() | opened | {"from": dict(after), "others": others}
+    told = made.told() | opened | {"from": dict(after), "others": others}
+    if body.get("lines") is not None and (count := await made.lines_before(after)) is not None:
+        told["earlier_lines"] = count
+    return told
 
 
 async def wait(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from eukhed.host.seam import File, Files, Host
 from eukhed.worker.segments import STREAMS, Stream
 
 BLOCK: Final = 64 * 1024
+COUNTED: Final = 256 * 1024 * 1024  # bytes whose lines are counted for a view: a tenth of a second
 INLINE: Final = 64 * 1024  # a read this small comes from the cache; a larger one may wait for the disk
 
 
@@ -109,6 +110,26 @@ async def last_lines(
     for stream in STREAMS:
         found[stream] = await host.off_loop(partial(_tail, host.files, path(stream), sizes[stream], count))
     return found
+
+
+async def lines_before(
+    host: Host, path: Callable[[Stream], str], offsets: Mapping[Stream, int]
+) -> int | None:
+    """How many lines end before these offsets; None when that is too much to count for a view."""
+    if sum(offsets.values()) > COUNTED:
+        return None
+    return sum([await host.off_loop(partial(_lines, host.files, path(s), offsets[s])) for s in STREAMS])
+
+
+def _lines(files: Files, path: str, end: int) -> int:
+    """How many lines end before `end`."""
+    if end == 0:
+        return 0
+    file = files.open(path)
+    try:
+        return sum(file.read(at, min(BLOCK, end - at)).count(b"\n") for at in range(0, end, BLOCK))
+    finally:
+        file.close()
 
 
 def _tail(files: Files, path: str, size: int, count: int) -> int:

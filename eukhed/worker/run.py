@@ -19,7 +19,7 @@ from eukhed.storage.records import Outcome
 from eukhed.worker import run_environment, run_facts
 from eukhed.worker.bench import Bench
 from eukhed.worker.holding import Ended, Holder, HolderPlan, NotStarted, Started
-from eukhed.worker.output import Gap, gaps_within, last_lines
+from eukhed.worker.output import Gap, gaps_within, last_lines, lines_before
 from eukhed.worker.run_facts import Wish
 from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
 from eukhed.worker.transcript import Told, Transcript
@@ -70,6 +70,10 @@ class LiveRun:
     async def entered_order(self, after: Mapping[Stream, int], until: Mapping[Stream, int]) -> list[Segment]:
         """In which order the streams grew between these offsets."""
         return await self._session.order(self.id, after, until)
+
+    async def lines_before(self, offsets: Mapping[Stream, int]) -> int | None:
+        """How many lines end before these offsets; None when that is too much to count."""
+        return await lines_before(self._bench.host, self.output_path, offsets)
 
     async def last_lines(self, count: int) -> dict[Stream, int]:
         """From where the last so many lines of each stream begin."""

@@ -66,8 +66,8 @@ class Viewers:
         return [one for one in self._open.values() if one.run is run and one.client != client]
 
     def close(self, attachment: Attachment) -> None:
-        """End it; the run goes on."""
-        attachment.scope.cancel()
+        """End it; the run goes on. The viewer is told, as the last thing that it hears of it."""
+        attachment.detach()
 
     def client_gone(self, client: int) -> None:
         """End all of a client that is gone."""

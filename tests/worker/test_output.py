@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eukhed.host import system_host
-from eukhed.worker.output import Gap, gaps_within, last_lines, parts
+from eukhed.worker.output import Gap, gaps_within, last_lines, lines_before, parts
 from eukhed.worker.segments import Stream
 
 
@@ -49,3 +49,15 @@ def test_parts_are_the_bytes_and_the_gaps(offset: int, size: int, there: int, da
         range(offset + len(read), offset + size)
     )
     assert seen == {i: None if i in lost else i for i in range(offset, offset + size)}
+
+
+@given(st.binary(max_size=300), st.integers(0, 300))
+def test_lines_before(tmp_path_factory: pytest.TempPathFactory, data: bytes, end: int) -> None:
+    path = tmp_path_factory.mktemp("run") / "out"
+    path.write_bytes(data)
+    end = min(end, len(data))
+
+    async def ask() -> int | None:
+        return await lines_before(system_host(), lambda _: str(path), {"out": end, "err": 0})
+
+    assert anyio.run(ask) == data[:end].count(b"\n")
