@@ -1,6 +1,6 @@
 """The catalogue of laws, made of their texts, homes and checks: `python -m tests.catalogue` writes it.
 
-It is package data (eukhed/laws.json), so that `eukhed laws` needs neither this repository nor its tests;
+It is package data (eukhed/cli/laws.json), so that `eukhed laws` needs neither this repository nor its tests;
 tests/test_laws.py holds it equal to what this file finds.
 """
 
@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CATALOGUE = ROOT / "eukhed" / "laws.json"
+CATALOGUE = ROOT / "eukhed" / "cli" / "laws.json"
 SENTENCE = re.compile(r"^- (\w+): (.+?)(?=^- |^\S|\Z)", re.MULTILINE | re.DOTALL)
 HOME = re.compile(r"^Home: (\S+?)\.?$", re.MULTILINE)
 
@@ -61,5 +61,11 @@ def build() -> list[dict[str, object]]:
     return rows
 
 
+def text() -> str:
+    """The catalogue as it is in the package, one law a line."""
+    rows = ",\n".join(" " + json.dumps(law, ensure_ascii=False) for law in build())
+    return f"[\n{rows}\n]\n"
+
+
 if __name__ == "__main__":
-    CATALOGUE.write_text(json.dumps(build(), indent=1) + "\n")
+    CATALOGUE.write_text(text())

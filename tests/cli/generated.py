@@ -5,10 +5,7 @@ eukhed/cli/completions/  the scripts of the shells, from the table of commands
 docs/commands.md         every command, from the table and its parser
 """
 
-import json
-import re
 from pathlib import Path
-from typing import Any
 
 from eukhed.cli.context import DEFAULTS
 from eukhed.cli.options import effect, parser_of
@@ -16,31 +13,9 @@ from eukhed.cli.runs import KEYS as RUN_KEYS
 from eukhed.cli.sessions import KEYS as SESSION_KEYS
 from eukhed.cli.shells import scripts
 from eukhed.cli.table import COMMANDS, GROUPS, Command
+from tests.catalogue import text as laws
 
 ROOT = Path(__file__).parent.parent.parent
-SENTENCE = re.compile(r"^- (\w+): (.*?)(?=\n- |\n\n|\Z)", re.MULTILINE | re.DOTALL)
-
-
-def catalogue() -> list[dict[str, Any]]:
-    """Each sentence of each law that has a home, with the home and what checks it."""
-    found = []
-    for home in sorted((ROOT / "eukhed").rglob("*_law.py")):
-        noun = home.stem.removesuffix("_law")
-        room = home.parent.relative_to(ROOT / "eukhed")
-        text = ROOT / f"shared/laws/{noun}.md"
-        if not text.is_file():
-            continue
-        candidates = [ROOT / f"tests/{room}/test_{home.name}", ROOT / f"shared/vectors/{noun}.json"]
-        checks = [str(check.relative_to(ROOT)) for check in candidates if check.is_file()]
-        for name, says in SENTENCE.findall(text.read_text()):
-            home_path = str(home.relative_to(ROOT))
-            found.append({"id": name, "says": " ".join(says.split()), "home": home_path, "checks": checks})
-    return sorted(found, key=lambda law: (law["home"], law["id"]))
-
-
-def laws() -> str:
-    rows = ",\n".join(" " + json.dumps(law, ensure_ascii=False) for law in catalogue())
-    return f"[\n{rows}\n]\n"
 
 
 def commands() -> str:
