@@ -5,7 +5,7 @@ is built, and sees every commit that was queued before it.
 """
 
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from typing import Final, NamedTuple
 
 import anyio
@@ -43,7 +43,9 @@ class Builder:
             self._queue.append(committed)
             self._more.set()
 
-    async def run(self, tasks: Iterable[Task], history: Iterable[Committed]) -> AsyncIterator[Span | Refusal]:
+    async def run(
+        self, tasks: Iterable[Task], history: Iterable[Committed]
+    ) -> AsyncGenerator[Span | Refusal, None]:
         """Build the tree from the log, then take what was queued, for good; what each commit did, in order.
 
         `tasks`: those of the storage as it is now. `history`: the log from its start, at least up to where

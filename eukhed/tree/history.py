@@ -124,6 +124,6 @@ def _entry(row: codec.EntryRow) -> Entry:
         id=row.id,
         conversation_id=row.conversation_id,
         kind=row.kind,
-        head=row.head,
-        by_task_id=row.by_task_id,
+        head=row.head or None,
+        by_task_id=row.by_task_id or None,
     )

@@ -8,7 +8,7 @@ An item is made of None, bool, int within 64 bits, float, str, bytes, list, and 
 """
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import cbor2
@@ -16,6 +16,8 @@ import cbor2
 from eukhed.errors import BadFrame, Invalid
 
 DEPTH_MAX: Final = 128
+_LIST: Final = 4  # major types
+_MAP: Final = 5
 
 
 class _EveryTag(Mapping[int, Any]):
@@ -44,6 +46,25 @@ def encode(item: object) -> bytes:
         return cbor2.dumps(item, canonical=True)
     except (cbor2.CBOREncodeError, UnicodeError, RecursionError) as error:
         raise Invalid(f"this cannot be sent: {error}") from error
+
+
+def joined_list(items: Sequence[bytes]) -> bytes:
+    """The encoded list of items that are encoded already, so that a large one is made bit by bit."""
+    return _head(_LIST, len(items)) + b"".join(items)
+
+
+def joined_map(fields: Mapping[str, bytes]) -> bytes:
+    """The encoded map of fields whose values are encoded already."""
+    told = sorted((encode(name), value) for name, value in fields.items())
+    return _head(_MAP, len(told)) + b"".join(name + value for name, value in told)
+
+
+def _head(major: int, count: int) -> bytes:
+    """What stands before a list or map of so many (RFC 8949, 3)."""
+    if count < 24:
+        return bytes([major << 5 | count])
+    size = 1 if count < 1 << 8 else 2 if count < 1 << 16 else 4
+    return bytes([major << 5 | 23 + size.bit_length()]) + count.to_bytes(size, "big")
 
 
 def decode(data: bytes) -> Any:

@@ -19,6 +19,7 @@ from eukhed.worker.gate import Gate
 from eukhed.worker.handed import Handed
 from eukhed.worker.runs import Runs
 from eukhed.worker.session import Session
+from eukhed.worker.tree import SessionTree
 from eukhed.worker.uplink import Uplink
 from eukhed.worker.viewers import Viewers
 from eukhed.worker.work import Work
@@ -65,6 +66,7 @@ class Desk:
     events: Events
     session: Session
     runs: Runs
+    tree: SessionTree
     viewers: Viewers
     handed: Handed
     tasks: TaskGroup

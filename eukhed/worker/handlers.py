@@ -10,6 +10,7 @@ from typing import Any, Final
 from eukhed.errors import Invalid, NotFound, Permission
 from eukhed.host.sockets import close_all
 from eukhed.wire.messages import SUPERVISOR, Command
+from eukhed.worker import state_commands
 from eukhed.worker.attachments import from_offsets
 from eukhed.worker.desk import Desk
 from eukhed.worker.ended import EndedRun
@@ -200,6 +201,7 @@ def client_gone(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     if not isinstance(client, int):
         raise Invalid("client is a number")
     desk.viewers.client_gone(client)
+    desk.tree.unsubscribe(client)
     return {}
 
 
@@ -216,7 +218,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "release": release,
     "leave": leave,
     "state": state,
-}
+} | state_commands.READERS
 QUICK: Final[dict[str, QuickHandler]] = {
     "input": give_input,
     "resize": resize,
@@ -224,7 +226,10 @@ QUICK: Final[dict[str, QuickHandler]] = {
     "detach_client": detach_client,
     "detach_others": detach_others,
     "client_gone": client_gone,
-}
+} | state_commands.QUICK
+FIRST: Final = {
+    "subscribe_state_tree": state_commands.put_on_list
+}  # done in order, before the rest of the command
 
 
 def _open(

@@ -10,7 +10,8 @@ from eukhed.wire.codec import decode, encode
 from eukhed.wire.messages import Command, Failure, Message, Response
 from eukhed.wire.network import Channel, DescriptorChannel
 from eukhed.worker.desk import Desk
-from eukhed.worker.handlers import HANDLERS, QUICK
+from eukhed.worker.handlers import FIRST, HANDLERS, QUICK
+from eukhed.worker.large import Large, send
 
 
 async def serve(desk: Desk, channel: Channel) -> None:
@@ -29,6 +30,7 @@ async def serve(desk: Desk, channel: Channel) -> None:
     finally:
         if epoch == desk.uplink.epoch:
             desk.viewers.clear()
+            desk.tree.clear()
         desk.uplink.detach(epoch)
 
 
@@ -53,6 +55,8 @@ def _take(desk: Desk, message: Message, epoch: int) -> None:
     if message.type in QUICK:
         _quick(desk, message)
     else:
+        if message.type in FIRST:
+            FIRST[message.type](desk, message)
         desk.tasks.start_soon(_answer, desk, message, epoch)
 
 
@@ -75,9 +79,11 @@ async def _answer(desk: Desk, command: Command, epoch: int) -> None:
         handler = HANDLERS.get(command.type)
         if handler is None:
             raise UnknownCommand(f"a worker has no command {command.type!r}")
-        answer = Response(
-            command.id, encode(await handler(desk, command, decode(command.body))), command.client
-        )
+        told = await handler(desk, command, decode(command.body))
+        if isinstance(told, Large):
+            await send(desk.uplink, epoch, command, told)
+            return
+        answer = Response(command.id, encode(told), command.client)
     except EukhedError as error:
         answer = Failure(command.id, error.as_wire(), command.client)
     except Exception as error:

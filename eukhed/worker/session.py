@@ -3,7 +3,7 @@
 Each method is one commit. What it says is on the disk when it returns; what raised changed nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from eukhed.host.seam import Host, Identity
 from eukhed.storage.batch import Batch
 from eukhed.storage.committer import Committer
 from eukhed.storage.plain import words
-from eukhed.storage.records import Entry, Outcome, Pending, Running, Submission, Task, Terminal
+from eukhed.storage.records import Committed, Entry, Outcome, Pending, Running, Submission, Task, Terminal
 from eukhed.storage.runs import COMMAND, RESTORED, Span, entered_sizes, output_name, run_row, spans
 from eukhed.storage.storage import Storage
 from eukhed.worker.segments import STREAMS, Segment, Stream
@@ -40,6 +40,19 @@ class Session:
         }
 
     # what it reads
+
+    def listen(self, queue: Callable[[Committed], None]) -> int:
+        """Hand each later commit to this call, which may only queue it; the number of the last one before."""
+        self._storage.listen(queue)
+        return self._storage.records.seq
+
+    def unlisten(self, queue: Callable[[Committed], None]) -> None:
+        """End what `listen` began."""
+        self._storage.unlisten(queue)
+
+    def tasks(self) -> list[Task]:
+        """All tasks as last committed."""
+        return list(self._storage.records.tasks.values())
 
     def mint(self) -> int:
         """A new record id."""

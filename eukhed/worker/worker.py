@@ -3,7 +3,7 @@
     work
     +-- the link's reader, the descriptors' reader     as long as that supervisor
     +-- the worker's own sockets                       until the worker leaves
-    +-- busy journal, reporter                         until the worker leaves
+    +-- busy journal, reporter, the session's tree     until the worker leaves
     +-- orphan watch                                   decides to leave when no supervisor comes
     +-- a task a run, a task a viewer, a task a command
 
@@ -43,6 +43,7 @@ from eukhed.worker.holding import Holders
 from eukhed.worker.inbox import serve, serve_descriptors
 from eukhed.worker.runs import Runs
 from eukhed.worker.session import Session
+from eukhed.worker.tree import SessionTree
 from eukhed.worker.uplink import Uplink
 from eukhed.worker.viewers import Viewers
 from eukhed.worker.work import Work
@@ -137,6 +138,7 @@ async def _serve(
 async def _live(desk: Desk, sockets: listener.Sockets, link: Channel, descriptors: DescriptorChannel) -> None:
     tasks = desk.tasks
     tasks.start_soon(desk.busy.keep)
+    tasks.start_soon(desk.tree.keep)
     taken_up = await desk.runs.take_up()
     tasks.start_soon(listener.accept_supervisors, desk, sockets.frames)
     tasks.start_soon(listener.accept_descriptors, desk, sockets.descriptors)
@@ -247,6 +249,7 @@ def _desk(
         events,
         session,
         Runs(session, gate, bench, tasks),
+        SessionTree(session, uplink, spec.instance),
         Viewers(host, uplink, tasks),
         Handed(host.clock, HANDED_WAIT_MS),
         tasks,

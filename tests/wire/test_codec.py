@@ -137,3 +137,14 @@ def test_no_tag_has_a_meaning() -> None:
     for tag in [*range(300), 1004, 43000, 55799, 2**32]:
         with pytest.raises(BadFrame, match="tag"):
             codec.decode(cbor2.dumps(cbor2.CBORTag(tag, 1)))
+
+
+@given(st.lists(ITEMS, max_size=4), st.sampled_from([0, 23, 24, 255, 256, 65535, 65536]))
+def test_what_is_joined_is_what_is_encoded_whole(items: list[Any], more: int) -> None:
+    listed = items + [0] * more
+    joined = codec.joined_list([codec.encode(item) for item in listed])
+    assert joined == codec.encode(listed)
+    fields = {f"{'k' * (number % 30)}{number}": item for number, item in enumerate(listed[:300])}
+    assert codec.joined_map({name: codec.encode(item) for name, item in fields.items()}) == codec.encode(
+        fields
+    )
