@@ -101,8 +101,12 @@ class Prepared(NamedTuple):
     sidecars: list[tuple[str, int, bytes]]
     bases: tuple[tuple[int, int], ...]  # whole new contents: document, ordinal
     files: tuple[str, ...]
-    changes: tuple[Change, ...]
+    batch: Batch
     draft: Draft
+
+    def changes(self) -> tuple[Change, ...]:
+        """The records after the commit; entries with their data, each other record once, in its last state."""
+        return tuple(_changes(self.batch, self.draft))
 
 
 _writes: Final = msgspec.json.Decoder(list[codec.AnyWrite])
@@ -139,7 +143,7 @@ def check(encoded: Encoded, view: View, seq: int) -> Prepared:
         encoded.sidecars,
         tuple(_new_bases(encoded.payloads, draft, seq)) if encoded.payloads else (),
         tuple(dict.fromkeys(encoded.batch.files)) if encoded.batch.files else (),
-        tuple(_changes(encoded.batch, draft)),
+        encoded.batch,
         draft,
     )
 
@@ -255,7 +259,6 @@ def _limited(encoded: bytes) -> bytes:
 
 
 def _changes(batch: Batch, draft: Draft) -> Iterator[Change]:
-    """The records after the commit; entries with their data, each other record once, in its last state."""
     yield from draft.conversations.values()
     if draft.entries:
         yield from (put for put in batch.puts if isinstance(put, Entry))

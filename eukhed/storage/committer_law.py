@@ -37,4 +37,4 @@ def flushed(flushes: Flushes, took_ms: int) -> Flushes:
     """Note one more flush. `took_ms` is the difference of two whole readings: more than 1 proves more than 1."""
     if took_ms > FAST_MS:
         return Flushes(0)
-    return Flushes(min(flushes.fast + 1, FLUSHES_LOOKED_AT))
+    return flushes if flushes.fast >= FLUSHES_LOOKED_AT else Flushes(flushes.fast + 1)

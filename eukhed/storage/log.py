@@ -18,6 +18,7 @@ from eukhed.storage.lines import Position
 from eukhed.storage.log_law import MAIN, Begin, Done, Failed, Sidecar, State, Step
 
 OPEN_SIDECARS_MAX: Final = 32
+_DONE: Final = Done()
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -115,7 +116,7 @@ class Log:
             self._state, step = log_law.decide(self._state, event)
             match step:
                 case log_law.AppendMarkers() | log_law.FlushMain():
-                    pass  # the usual ones, first
+                    pass  # the usual ones, first: each case that is tried costs time
                 case log_law.Acknowledge():
                     return
                 case log_law.Refused(reason=reason):
@@ -137,7 +138,7 @@ class Log:
                 self._state = self._state._replace(poisoned=True)  # how far the step came is unknown
                 raise
             else:
-                event = Done()
+                event = _DONE
 
     def _told(self, error: OSError) -> EukhedError:
         kind = DiskFull if error.errno in _FULL else Broken

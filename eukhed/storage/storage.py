@@ -19,7 +19,7 @@ from eukhed.host.seam import File, Files
 from eukhed.storage import checkpoint, checkpoint_law, codec, opening, sidecars
 from eukhed.storage.batch import Batch, Encoded, Prepared, check, encode
 from eukhed.storage.checkpoint import Size
-from eukhed.storage.live import Draft, Records
+from eukhed.storage.live import Draft, Records, View
 from eukhed.storage.log import Log, Written
 from eukhed.storage.log_law import MAIN
 from eukhed.storage.opening import CutAway
@@ -31,18 +31,30 @@ LINE_READ_BYTES: Final = 4096
 class Group:
     """Batches that are committed together: each is checked after those before it. Made by Storage.group."""
 
-    __slots__ = ("draft", "prepared", "size", "written")
+    __slots__ = ("_draft", "_records", "leaves_rest", "prepared", "size", "written")
 
     def __init__(self, records: Records) -> None:
-        self.draft = Draft(records)
+        self._records = records
+        self._draft: Draft | None = None  # of all but the last batch; most groups have one batch
+        self.leaves_rest = False  # whether it may have made sidecars superfluous
         self.prepared: list[Prepared] = []
         self.size = 0  # about how many bytes it writes
         self.written: Written | None = None
 
-    @property
-    def leaves_rest(self) -> bool:
-        """Whether it may have made sidecars superfluous."""
-        return bool(self.draft.tasks or self.draft.documents)
+    def view(self) -> View:
+        """What the next batch is checked against."""
+        if not self.prepared:
+            return self._records
+        if self._draft is None:
+            self._draft = Draft(self._records)
+        self._draft.absorb(self.prepared[-1].draft)
+        return self._draft
+
+    def add(self, prepared: Prepared, size: int) -> None:
+        """One more batch, that was checked against `view`."""
+        self.prepared.append(prepared)
+        self.size += size
+        self.leaves_rest = self.leaves_rest or bool(prepared.draft.tasks or prepared.draft.documents)
 
 
 class Storage:
@@ -144,10 +156,8 @@ class Storage:
         """Check one more encoded batch and put it into the group. Rejected: the group is as before."""
         for name in encoded.batch.files:
             self._check_named(name)
-        prepared = check(encoded, group.draft, self._records.seq + len(group.prepared) + 1)
-        group.draft.absorb(prepared.draft)
-        group.prepared.append(prepared)
-        group.size += encoded.size
+        prepared = check(encoded, group.view(), self._records.seq + len(group.prepared) + 1)
+        group.add(prepared, encoded.size)
 
     def write(self, group: Group) -> None:
         """Write and flush a group, all or none. It blocks and touches no record: it may run beside the loop."""
@@ -161,9 +171,10 @@ class Storage:
         for prepared, offset in zip(group.prepared, group.written.offsets, strict=True):
             self._records.apply(prepared.draft, prepared.seq, offset)
             self._minted = max(self._minted, self._records.next_id - 1)
-            committed = Committed(prepared.seq, prepared.changes)
-            for queue in self._listeners:
-                queue(committed)
+            if self._listeners:
+                committed = Committed(prepared.seq, prepared.changes())
+                for queue in self._listeners:
+                    queue(committed)
 
     def reclaim(self, group: Group) -> None:
         """After the acknowledgement: remove or shorten the sidecars that the group made superfluous.
