@@ -12,6 +12,7 @@ Effect = Literal["reads", "changes", "destroys"]
 GROUPS: Final = {
     "run": "Run and look",
     "sessions": "Sessions",
+    "state": "State",
     "daemon": "The daemon",
     "about": "About eukhed",
 }
@@ -92,6 +93,10 @@ COMMANDS: Final = (
     ),
     Command(
         "reopen", "sessions", "changes", True, "start a session over that was given up", "reopen", ("eukhed reopen etl",),
+    ),
+    Command(
+        "state", "state", "reads", True, "show what a session holds, as a tree: now, at a past point, or as it changes", "state",
+        ("eukhed state", "eukhed state shop --follow", "eukhed state shop --at 1180 --json"),
     ),
     Command(
         "start", "daemon", "changes", True, "start the daemon, or say that it runs", "start",

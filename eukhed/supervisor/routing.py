@@ -18,7 +18,7 @@ from eukhed.wire.messages import Chunk, Command, Event, Failure, Response
 
 IN_FLIGHT_MAX: Final = 128  # commands that one worker has, or that wait for it
 FOLLOWING: Final = frozenset(
-    {"attach", "run", "follow_session"}
+    {"attach", "run", "follow_session", "subscribe_state_tree"}
 )  # whoever asked hears of the session from then on
 
 NOTHING: Final = DescriptorMessage(b"", ())

@@ -11,6 +11,7 @@
 `of` names the record of the storage that the node stands for. No commit makes a Rewind, so no RECORD is one.
 """
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from eukhed.tree.live import LiveTree, Span, opened
@@ -35,6 +36,11 @@ def reply(tree: LiveTree, since: int | None = None, cursor: int | None = None) -
     snapshot = tree.snapshot(cursor)
     nodes = [node_item(put, tree) for put in snapshot.nodes()]
     return {"worker": tree.worker, "cursor": snapshot.cursor, "nodes": nodes}
+
+
+def marks(records: Iterable[Record]) -> dict[int, int]:
+    """For each node the cursor after its last record, of the records from the first one on."""
+    return {record.id: cursor for cursor, record in enumerate(records, 1) if isinstance(record, Put)}
 
 
 def update(tree: LiveTree, span: Span) -> Item:

@@ -19,6 +19,7 @@ _eukhed() {
     'ls:list sessions'
     'new:make a session for a directory'
     'reopen:start a session over that was given up'
+    'state:show what a session holds, as a tree - now, at a past point, or as it changes'
     'start:start the daemon, or say that it runs'
     'supervise:run the daemon in the foreground, as a service manager does'
     'shutdown:stop the daemon'
@@ -52,6 +53,7 @@ _eukhed() {
     sessions|ls) compadd -- '--all' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     new) compadd -- '--cwd' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     reopen) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    state) compadd -- '--session' '--at' '--since' '--follow' '--worker' '--full' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     start) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     supervise) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     shutdown) compadd -- '--if-idle' '--force' '--keep-scheduled' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
