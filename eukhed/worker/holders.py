@@ -250,6 +250,9 @@ class SystemHolder:
         assert self._ended is not None
         return self._ended
 
+    def look(self) -> None:
+        self._send(b"l")
+
     def dropped(self) -> list[Gap]:
         return self._remains.dropped()
 

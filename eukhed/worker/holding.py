@@ -108,6 +108,10 @@ class Holder(Protocol):
         """How it ended, once it has and its status is on the disk. Any number of tasks may wait."""
         ...
 
+    def look(self) -> None:
+        """Much was written since the holder may have looked: let it look at its cap now."""
+        ...
+
     def dropped(self) -> list[Gap]:
         """Output that is not there any more: told before it is dropped, so ask after a read."""
         ...

@@ -71,6 +71,11 @@ class LiveRun:
         """In which order the streams grew between these offsets."""
         return await self._session.order(self.id, after, until)
 
+    def look(self) -> None:
+        """Let the holder look at its cap now."""
+        if self._holder is not None:
+            self._holder.look()
+
     async def lines_before(self, offsets: Mapping[Stream, int]) -> int | None:
         """How many lines end before these offsets; None when that is too much to count."""
         return await lines_before(self._bench.host, self.output_path, offsets)

@@ -19,6 +19,7 @@ from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
 
 GATHER_MS: Final = 100
 BATCH_BYTES: Final = 1024 * 1024
+POKE_BYTES: Final = 8 * 1024 * 1024
 PACE_BYTES_PER_S: Final = 16 * 1024 * 1024
 
 Told = tuple[str, Mapping[str, Any]]
@@ -34,6 +35,7 @@ class Source(Protocol):
     def output_path(self, stream: Stream) -> str: ...
     def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]: ...
     async def write_down(self, told: list[Told]) -> None: ...
+    def look(self) -> None: ...
 
 
 class Transcript:
@@ -51,8 +53,13 @@ class Transcript:
         """Tell the segments of each growth until cancelled."""
         paths = {stream: self._source.output_path(stream) for stream in self._streams}
         async with Growth(self._bench.host, list(paths.values())) as growth:
+            told = 0
             while True:
                 self._look()
+                size = sum(self._source.segments.sizes.values())
+                if size - told >= POKE_BYTES:  # a holder looks seldom at files that rested
+                    self._source.look()
+                    told = size
                 await growth.grown(watched=self._source.viewers > 0)
 
     async def enter(self) -> None:

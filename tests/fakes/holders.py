@@ -337,6 +337,9 @@ class FakeHolder:
             return as_ended(run.status)
         return self._remains.ended(self._remains.verdict())
 
+    def look(self) -> None:
+        self._life.check()  # this one trims at once: it has nothing to look at
+
     def dropped(self) -> list[Gap]:
         self._life.check()
         return self._remains.dropped()

@@ -170,3 +170,31 @@ def test_an_idle_holder_looks_seldom(tmp_path: Path) -> None:
 def switches(pid: int) -> int:
     with open(f"/proc/{pid}/status") as file:
         return sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
+
+
+def test_a_flood_into_the_files_stays_under_its_cap(tmp_path: Path) -> None:
+    """Looked at every 2 s only, this command would write five times its cap between two looks."""
+    cap = 32 << 20
+    script = "i=0; while [ $i -lt 300 ]; do head -c 1048576 /dev/zero; i=$((i+1)); done"
+
+    async def main() -> tuple[Ended, int]:
+        holder = await started(shell(tmp_path, script, cap_bytes=cap))
+        most = 0
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                nonlocal most
+                while True:
+                    most = max(most, (tmp_path / "out").stat().st_blocks * 512)
+                    with anyio.move_on_after(0.002):  # sampled, so that the machine is the command's
+                        await anyio.sleep_forever()
+
+            tasks.start_soon(watch)
+            ended = await holder.ended()
+            tasks.cancel_scope.cancel()
+        return ended, most
+
+    ended, most = run(main)
+    assert ended.exit == 0
+    assert most < 2 * cap, most
+    assert ended.sizes == {"out": 300 << 20, "err": 0}

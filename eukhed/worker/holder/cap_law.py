@@ -8,6 +8,7 @@ from __future__ import annotations
 
 BLOCK = 4096  # a hole is made of whole blocks
 HEAD = 1 << 20
+LOOK_MIN_MS = 10
 
 
 def head_of(cap: int) -> int:
@@ -38,3 +39,14 @@ def end_of_drop(stream: tuple[int, int], other: tuple[int, int] | None, cap: int
         return dropped
     newest = allowed - allowed // 16 - head_of(cap)
     return min(size, -(-(size - newest) // BLOCK) * BLOCK)
+
+
+def next_look_ms(last_ms: int, busy_ms: int, idle_ms: int, grown: int, passed_ms: int, room: int) -> int:
+    """When to look again at files that the command writes to by itself; `last_ms` was the pause before this look.
+
+    `grown` bytes came in the `passed_ms` since the last look, and `room` is left below the cap.
+    """
+    if not grown and last_ms >= busy_ms:
+        return idle_ms
+    filled_ms = max(0, room) * passed_ms // max(1, grown)
+    return max(LOOK_MIN_MS, min(2 * last_ms, busy_ms, filled_ms // 2))

@@ -196,6 +196,8 @@ class Holder:
             self.input.end()
         elif kind in {b"w", b"r"}:
             self._resize(message)
+        elif kind == b"l":
+            self.outputs.look_now()
         elif kind == b"k":
             number, grace_ms = body.split()
             self._stop(int(number), int(grace_ms))

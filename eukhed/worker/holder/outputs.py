@@ -11,6 +11,7 @@ import os
 import select
 import termios
 
+from eukhed.worker.holder.cap_law import LOOK_MIN_MS, next_look_ms
 from eukhed.worker.holder.streams import Stream, Streams
 
 TYPE_CHECKING = False
@@ -31,7 +32,8 @@ class Outputs:
     def __init__(self, plan: Plan, place: Place) -> None:
         self.streams = Streams(place, plan["out"], plan["err"], plan["cap_bytes"])
         self.looks_ms: tuple[int, int] = (plan["look_ms"], plan["idle_look_ms"])
-        self.look_at = 0
+        self.look_at = self.looked_at = 0
+        self.look_ms = LOOK_MIN_MS
         self.wanted: tuple[int, int] | None = None  # the size after a redraw
         self.resize_at = 0
         self.master = self.slave = -1
@@ -134,13 +136,21 @@ class Outputs:
         if self._direct() and now_ms >= self.look_at:
             self._look(now_ms)
 
+    def look_now(self) -> None:
+        """Somebody saw the files grow: do not wait for the next look."""
+        self.look_at, self.look_ms = 0, LOOK_MIN_MS
+
     def _look(self, now_ms: int) -> None:
-        """Look at files that the command writes to: soon again while they grow, else seldom."""
-        grew = [stream.look() for stream in self.streams.all]
-        busy_ms, idle_ms = self.looks_ms
-        self.look_at = now_ms + (busy_ms if any(grew) else idle_ms)
+        """Look at files that the command writes to; the law says when again (law cap_look_before_full)."""
+        before = sum(stream.size for stream in self.streams.all)
+        for stream in self.streams.all:
+            stream.look()
+        grown = sum(stream.size for stream in self.streams.all) - before
         if self.streams.over():
             self.streams.trim()
+        passed_ms, room = max(1, now_ms - self.looked_at), self.streams.room()
+        self.look_ms = next_look_ms(self.look_ms, *self.looks_ms, grown, passed_ms, room)
+        self.looked_at, self.look_at = now_ms, now_ms + self.look_ms
 
     def _direct(self) -> bool:
         return self.slave < 0 and self.streams.punching

@@ -143,7 +143,11 @@ class Streams:
 
     def over(self) -> bool:
         """Whether there is something to drop."""
-        return sum(kept((stream.size, stream.dropped), self.cap) for stream in self.all) > self.cap
+        return self.room() < 0
+
+    def room(self) -> int:
+        """How many bytes may come before something is dropped."""
+        return self.cap - sum(kept((stream.size, stream.dropped), self.cap) for stream in self.all)
 
     def dropped(self) -> dict[str, object]:
         head = head_of(self.cap)

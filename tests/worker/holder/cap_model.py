@@ -21,3 +21,13 @@ def end_of_drop(stream: tuple[int, int], other: tuple[int, int] | None, cap: int
     while end < size and size - end > allowed - allowed // 16 - head:
         end += BLOCK
     return min(end, size)
+
+
+def next_look_ms(last_ms: int, busy_ms: int, idle_ms: int, grown: int, passed_ms: int, room: int) -> int:
+    """Count off the milliseconds in which half of the room fills at this pace, up to what is allowed."""
+    if grown == 0 and last_ms >= busy_ms:
+        return idle_ms
+    due = 10
+    while due < min(2 * last_ms, busy_ms) and 2 * (due + 1) * max(1, grown) <= max(room, 0) * passed_ms:
+        due += 1
+    return due

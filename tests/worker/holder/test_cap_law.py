@@ -68,3 +68,38 @@ def test_vector(vector: dict[str, Any]) -> None:
 def test_a_hole_is_made_of_whole_blocks() -> None:
     assert cap_law.HEAD % BLOCK == 0
     assert head_of(1_000_001) % BLOCK == 0
+
+
+LOOKS = (2000, 30_000)
+
+
+@given(
+    st.integers(10, 30_000), st.integers(0, 10**6) | st.just(0), st.integers(1, 30_000), st.integers(-(10**6), 10**8)
+)  # fmt: skip
+def test_next_look_is_its_model(last_ms: int, grown: int, passed_ms: int, room: int) -> None:
+    """cap_look_before_full: as the model, for any pace."""
+    told = cap_law.next_look_ms(last_ms, *LOOKS, grown, passed_ms, room)
+    assert told == cap_model.next_look_ms(last_ms, *LOOKS, grown, passed_ms, room)
+
+
+@given(st.integers(1, 1_000_000), st.sampled_from([1 << 24, 1 << 30]))
+def test_a_steady_flood_passes_its_cap_by_one_look_at_most(rate: int, cap: int) -> None:
+    """cap_look_before_full: whatever the pace (bytes per ms), looked at when it says."""
+    look_ms, size, dropped, trims = cap_law.LOOK_MIN_MS, 0, 0, 0
+    for _ in range(300):
+        grown = look_ms * rate
+        size += grown
+        assert kept((size, dropped), cap) <= cap + rate * 2 * cap_law.LOOK_MIN_MS
+        end = end_of_drop((size, dropped), None, cap)
+        trims, dropped = trims + (end > dropped), end
+        look_ms = cap_law.next_look_ms(look_ms, *LOOKS, grown, look_ms, cap - kept((size, dropped), cap))
+    assert trims or size <= cap
+
+
+def test_files_that_rest_are_looked_at_seldom() -> None:
+    """cap_look_before_full: sooner and sooner seldom, then every 30 s."""
+    look_ms, looks = cap_law.LOOK_MIN_MS, []
+    for _ in range(12):
+        looks.append(look_ms)
+        look_ms = cap_law.next_look_ms(look_ms, *LOOKS, 0, look_ms, 1 << 30)
+    assert looks == [10, 20, 40, 80, 160, 320, 640, 1280, 2000, 30_000, 30_000, 30_000]
