@@ -76,6 +76,39 @@ class Exists(Refused):
     code = "exists"
 
 
+class ExistsError(Exists):
+    """A version of a bundle that is already claimed. It is never replaced, nor shifted to the next number."""
+
+
+class NotFoundError(NotFound):
+    """No such bundle, or no such version of it."""
+
+
+class MintBusyError(Refused):
+    """Another mint held the lock for the whole bound; nothing was read, nothing written: mint again."""
+
+    code = "mint_busy"
+    exit = EXIT_BUSY
+
+
+class StaleParentError(Refused):
+    """The version that a mint started from is not the head; `head` and `head_version` name what is, if any."""
+
+    code = "stale_parent"
+
+
+class ParentNeededError(Refused):
+    """There are versions already, and the mint names none that it started from."""
+
+    code = "parent_needed"
+
+
+class WhyNeededError(Refused):
+    """A version that has a parent says in one line what changed."""
+
+    code = "why_needed"
+
+
 class Invalid(Refused):
     """The arguments of a request are not of its form."""
 
@@ -201,6 +234,12 @@ class Poisoned(Broken):
     """A flush failed: nothing more is acknowledged until the storage is opened again."""
 
     code = "storage_poisoned"
+
+
+class BrokenBundle(Broken):
+    """A bundle on the disk that cannot be used: `file` says which of its files, `reason` why."""
+
+    code = "broken_bundle"
 
 
 class UnsafeFilesystem(Broken):

@@ -1,4 +1,4 @@
-"""The machine's clocks, and the way to wait for them (seam.Clock)."""
+"""The machine's clocks, and the way to wait for them (seam.Clock, seam.FineClock)."""
 
 import time
 from contextlib import AbstractContextManager
@@ -26,6 +26,9 @@ class SystemClock:
 
     async def sleep_ms(self, ms: int) -> None:
         await anyio.sleep(ms / 1000)
+
+    async def sleep_us(self, us: int) -> None:
+        await anyio.sleep(us / 1_000_000)
 
     async def wait_until_wall(self, wall_ms: WallMs) -> bool:
         return await timers.wait_until_wall(wall_ms)

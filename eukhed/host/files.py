@@ -197,6 +197,14 @@ class SystemFiles:
         assert isinstance(target, SystemFile)
         copy_data(source.fileno(), target.fileno(), size)
 
+    def set_mode(self, path: str, mode: int) -> None:
+        """Through a descriptor: by its path, a link would be followed."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            os.fchmod(descriptor, mode)
+        finally:
+            os.close(descriptor)
+
     def filesystem(self, path: str) -> str:
         magic = libc.filesystem_magic(path)
         return _FILESYSTEMS.get(magic, f"{magic:#x}")

@@ -36,6 +36,13 @@ class Clock(Protocol):
         ...
 
 
+@runtime_checkable
+class FineClock(Protocol):
+    """A clock that can wait for less than a millisecond; of another one, ask for the next whole one."""
+
+    async def sleep_us(self, us: int) -> None: ...
+
+
 class Limit(Protocol):
     """What `Clock.limit` gives (an anyio CancelScope)."""
 
@@ -135,6 +142,15 @@ class Copier(Protocol):
 
     def copy(self, source: File, target: File, size: int) -> None:
         """Make the empty file `target` the first `size` bytes of `source`; shorter where `source` is shorter."""
+        ...
+
+
+@runtime_checkable
+class Modes(Protocol):
+    """A file system that keeps permission bits: what is made for others to read too is given them here."""
+
+    def set_mode(self, path: str, mode: int) -> None:
+        """The permission bits of a file or directory; a last component that is a link is refused (OSError)."""
         ...
 
 

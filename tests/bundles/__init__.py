@@ -1,0 +1,1 @@
+"""Tests of eukhed/bundles, file by file; machine.py holds what they share."""
