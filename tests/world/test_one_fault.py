@@ -1,0 +1,84 @@
+"""One fault at every effect of a short run: nothing lost, nothing twice, nobody stuck."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tests.world.faults import Fault
+from tests.world.history import Told, tell
+from tests.world.invariants import Broken
+from tests.world.people import Person
+from tests.world.world import World
+
+SEED = 1
+SHOWN = 3
+
+
+def person(does: str) -> Callable[[World], Sequence[Person]]:
+    return lambda world: [Person(world, "ann", does=does)]
+
+
+def swept(does: str, fault: Callable[[int], Fault], of: str, *, power_at_end: bool = False) -> Counter[str]:
+    """The same history with the fault at its first effect, at its second, ... at its last; what all have seen."""
+    plain = tell(SEED, (), person(does))
+    count, seen, broken = plain.effects[of], Counter[str](), []
+    for at in range(1, count + 1):
+        try:
+            told: Told = tell(SEED, [fault(at)], person(does), power_at_end=power_at_end)
+        except Broken as error:
+            broken.append((fault(at), error))
+        else:
+            seen += told.seen
+            seen["met"] += len(told.met)
+    if broken:
+        again = "\n".join(
+            f"python -m tests.world {SEED} {does} {fault}{' power-at-end' * power_at_end}"
+            for fault, _ in broken
+        )
+        pytest.fail(f"{len(broken)} of {count} histories are broken; the first:\n{broken[0][1]}\n{again}")
+    assert seen["met"] > 0.5 * count, "most effects of the plain history come in the others too"
+    return seen
+
+
+def test_the_worker_is_cut_at_each_effect() -> None:
+    """command_once, output_once_in_order: between spawn and go too."""
+    seen = swept("blink", lambda at: Fault(at, "worker"), "worker")
+    assert seen["cut between spawn and go"] >= 5
+
+
+def test_the_supervisor_is_cut_at_each_effect() -> None:
+    """one_worker_per_session: its worker is adopted, or was never begun."""
+    seen = swept("blink", lambda at: Fault(at, "supervisor"), "supervisor")
+    assert seen["adopted worker"] >= 20
+
+
+def test_the_power_is_lost_at_each_effect() -> None:
+    """told_is_durable: what a client was told of is there."""
+    seen = swept("blink", lambda at: Fault(at, what="power"), "any")
+    assert seen["unflushed at a power loss"] >= 500
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("does", ["count", "flood"])
+@pytest.mark.parametrize("of", ["worker", "supervisor", "client"])
+def test_a_process_is_cut_at_each_effect_of_a_longer_run(does: str, of: str) -> None:
+    """command_once, output_once_in_order."""
+    seen = swept(does, lambda at: Fault(at, of), of)
+    assert seen["adopted holder"] >= 100 or of != "worker"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("does", ["blink", "count"])
+def test_worker_and_supervisor_are_cut_together_at_each_effect(does: str) -> None:
+    """one_worker_per_session, command_once."""
+    whom = ("worker", "supervisor")
+    seen = swept(does, lambda at: Fault(at, whom=whom), "any")
+    assert seen["cut worker"] >= 200
+
+
+@pytest.mark.long
+def test_a_cut_and_then_the_power() -> None:
+    """told_is_durable: what was told after a recovery is durable too."""
+    seen = swept("blink", lambda at: Fault(at, whom=("worker", "supervisor")), "any", power_at_end=True)
+    assert seen["power loss"] >= 200
