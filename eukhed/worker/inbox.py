@@ -67,7 +67,7 @@ def _quick(desk: Desk, command: Command) -> None:
         if command.id:
             desk.uplink.say(Failure(command.id, error.as_wire(), command.client))
         else:
-            desk.log.info("%s of client %s was not done: %s", command.type, command.client, error)
+            desk.log.debug("%s of client %s was not done: %s", command.type, command.client, error)
         return
     if command.id:
         desk.uplink.say(Response(command.id, encode(reply), command.client))
