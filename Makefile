@@ -12,7 +12,7 @@ export EUKHED_PROFILE := $(PROFILE)
 # a daemon of many processes shares its compiled modules; a shell that forbids them makes each compile its own
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check laws long bench lock clean
+.PHONY: demo test check laws long bench lock clean picture
 
 demo: $(VENV)/.ready
 	$(BIN)/eukhed demo
@@ -59,3 +59,7 @@ lock:
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+
+# the README's picture, made by the demonstration itself
+picture: $(VENV)/.ready
+	$(BIN)/eukhed demo --svg docs/demo.svg
