@@ -17,6 +17,7 @@ from eukhed.worker.busy import BusyJournal
 from eukhed.worker.events import Events
 from eukhed.worker.gate import Gate
 from eukhed.worker.handed import Handed
+from eukhed.worker.rewind import Rewinds
 from eukhed.worker.runs import Runs
 from eukhed.worker.session import Session
 from eukhed.worker.tree import SessionTree
@@ -67,6 +68,7 @@ class Desk:
     session: Session
     runs: Runs
     tree: SessionTree
+    rewinds: Rewinds
     viewers: Viewers
     handed: Handed
     tasks: TaskGroup

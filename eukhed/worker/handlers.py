@@ -218,7 +218,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "release": release,
     "leave": leave,
     "state": state,
-} | state_commands.READERS
+} | state_commands.HANDLERS
 QUICK: Final[dict[str, QuickHandler]] = {
     "input": give_input,
     "resize": resize,

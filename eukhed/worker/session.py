@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from eukhed.host.seam import Host, Identity
 from eukhed.storage.batch import Batch
 from eukhed.storage.committer import Committer
+from eukhed.storage.live import Records
 from eukhed.storage.plain import words
 from eukhed.storage.records import Committed, Entry, Outcome, Pending, Running, Submission, Task, Terminal
 from eukhed.storage.runs import COMMAND, RESTORED, Span, entered_sizes, output_name, run_row, spans
@@ -49,6 +50,11 @@ class Session:
     def unlisten(self, queue: Callable[[Committed], None]) -> None:
         """End what `listen` began."""
         self._storage.unlisten(queue)
+
+    @property
+    def records(self) -> Records:
+        """All records as last committed."""
+        return self._storage.records
 
     def tasks(self) -> list[Task]:
         """All tasks as last committed."""
@@ -94,6 +100,10 @@ class Session:
         return await self.host.off_loop(lambda: entered_sizes(files, path, number))
 
     # what it writes
+
+    async def commit(self, batch: Batch) -> int:
+        """A batch that another room made; its number."""
+        return await self._committer.commit(batch)
 
     async def submit(self, number: int, command: str, told: Mapping[str, Any]) -> None:
         """A run was asked for: the submission and the task that is pending."""

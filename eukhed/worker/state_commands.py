@@ -8,7 +8,7 @@ from eukhed.wire.messages import SUPERVISOR, Command
 from eukhed.worker.desk import Desk
 from eukhed.worker.large import Large
 
-Reader = Callable[[Desk, Command, Any], Awaitable[Any]]
+Handler = Callable[[Desk, Command, Any], Awaitable[Any]]
 Quick = Callable[[Desk, Command, Any], Any]
 
 
@@ -37,9 +37,25 @@ def unsubscribe_state_tree(desk: Desk, command: Command, _body: Any) -> dict[str
     return {}
 
 
-READERS: Final[dict[str, Reader]] = {
+async def get_state_rewind_plan(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
+    """What a rewind to `cursor` would do; nothing is changed."""
+    return await desk.rewinds.plan(_cursor(body), body.get("worker"))
+
+
+async def rewind(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
+    """Rewind to a cursor of this worker; `yes` says that runs may be ended."""
+    worker = body.get("worker")
+    if not isinstance(worker, str):
+        raise Invalid("a rewind names the worker whose cursor it is")
+    actor = str(body.get("actor", "a client"))
+    return await desk.rewinds.rewind(_cursor(body), worker, yes=body.get("yes") is True, actor=actor)
+
+
+HANDLERS: Final[dict[str, Handler]] = {
     "get_state_tree": get_state_tree,
     "subscribe_state_tree": subscribe_state_tree,
+    "get_state_rewind_plan": get_state_rewind_plan,
+    "rewind": rewind,
 }
 QUICK: Final[dict[str, Quick]] = {"unsubscribe_state_tree": unsubscribe_state_tree}
 
@@ -63,6 +79,13 @@ def cursor_of(body: Any, name: str) -> int | None:
     if cursor is None or type(cursor) is int:
         return cursor
     raise Invalid(f"{name} is a cursor, not {cursor!r}")
+
+
+def _cursor(body: Any) -> int:
+    cursor = cursor_of(body, "cursor")
+    if cursor is None:
+        raise Invalid("a rewind is to a cursor")
+    return cursor
 
 
 def _client(command: Command) -> int:

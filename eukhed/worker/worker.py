@@ -41,6 +41,7 @@ from eukhed.worker.greeting import hello
 from eukhed.worker.handed import Handed
 from eukhed.worker.holding import Holders
 from eukhed.worker.inbox import serve, serve_descriptors
+from eukhed.worker.rewind import Rewinds
 from eukhed.worker.runs import Runs
 from eukhed.worker.session import Session
 from eukhed.worker.tree import SessionTree
@@ -234,6 +235,7 @@ def _desk(
         settings.grace_ms,
         {**settings.environ, b"EUKHED_SOCKET": spec.socket.encode()},
     )
+    runs, tree = Runs(session, gate, bench, tasks), SessionTree(session, uplink, spec.instance)
     return Desk(
         host,
         network,
@@ -248,8 +250,9 @@ def _desk(
         busy,
         events,
         session,
-        Runs(session, gate, bench, tasks),
-        SessionTree(session, uplink, spec.instance),
+        runs,
+        tree,
+        Rewinds(session, tree, runs, gate, work_set),
         Viewers(host, uplink, tasks),
         Handed(host.clock, HANDED_WAIT_MS),
         tasks,
