@@ -15,7 +15,7 @@ def test_law_has_home_and_check(law: dict[str, object]) -> None:
 
 
 def test_ids_are_unique() -> None:
-    ids = [law["id"] for law in LAWS]
+    ids = [str(law["id"]) for law in LAWS]
     assert len(ids) == len(set(ids)), sorted(i for i in ids if ids.count(i) > 1)
 
 

@@ -21,12 +21,12 @@ class Standing(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What an update is about: the records after `start`, up to `cursor`; `count` is how many it carries."""
+    """What an update is about: the records after `start`, up to `cursor`; `carried` is how many it has."""
 
     worker: str
     start: int
     cursor: int
-    count: int
+    carried: int
 
 
 class Skip(NamedTuple):
@@ -49,8 +49,8 @@ Verdict = Skip | Apply | Lost
 
 def decide(own: Standing, update: Span) -> Verdict:
     """What becomes of an update; BadFrame for one that contradicts itself, which changes nothing."""
-    if not 0 <= update.start <= update.cursor or update.count != update.cursor - update.start:
-        raise BadFrame(f"an update from {update.start} to {update.cursor} carries {update.count} records")
+    if not 0 <= update.start <= update.cursor or update.carried != update.cursor - update.start:
+        raise BadFrame(f"an update from {update.start} to {update.cursor} carries {update.carried} records")
     if update.worker != own.worker:
         return Lost()  # follow_other_worker
     if update.cursor <= own.cursor:

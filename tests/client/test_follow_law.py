@@ -90,7 +90,7 @@ class World:
         self.wire: deque[tuple[str, dict[str, Any]]] = deque()
         self.wants_reply = True
         self.follower: Follower | None = None
-        self.trees: dict[tuple[str, int], list[dict[str, Any]]] = {("w1", 0): []}
+        self.trees: dict[tuple[str | None, int], list[dict[str, Any]]] = {("w1", 0): []}
         self.seen: Counter[str] = Counter()
 
     def commit(self) -> None:

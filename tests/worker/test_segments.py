@@ -15,7 +15,8 @@ def order(segments: list[Segment]) -> list[tuple[str, int]]:
 
 
 def grown(growths: list[tuple[Stream, int]]) -> tuple[Segments, list[tuple[str, int]]]:
-    segments, truth = Segments({"out": 0, "err": 0}), []
+    segments = Segments({"out": 0, "err": 0})
+    truth: list[tuple[str, int]] = []
     for stream, more in growths:
         before = segments.sizes[stream]
         segments.grow(stream, before + more)
