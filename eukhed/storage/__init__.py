@@ -11,6 +11,10 @@ checkpoint + law  a cache of what the log says; history: the commits from the fi
 lease + law       who has a storage open; filesystems: where a storage may not be
 
 staging + law     builds a storage beside its place and publishes it; legacy + law: imports; fork
+description       what a session says of itself; runs, outputs: its command runs and what they wrote
+exporting, importing   a session as one file, and back
+mending           cuts an unreadable tail off a log, on a user's word
+
 sweep + law       removes what builders left behind
 listing + law     which sessions there are (heads); lookup + law: which one is meant
 """

@@ -104,3 +104,15 @@ def fresh_name(rows: Sequence[SessionRow], cwd: str) -> str:
         number += 1
         name = f"{base}-{number}"
     return name
+
+
+def is_usable_name(name: str) -> bool:
+    """Whether a user may give a session this name: it can be typed, and is no run's number or address."""
+    return (
+        name != ""
+        and name.isprintable()
+        and name == name.strip()
+        and "/" not in name
+        and name[0] not in "-."
+        and not name.isdecimal()
+    )

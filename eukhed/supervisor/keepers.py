@@ -2,9 +2,9 @@
 
 import anyio
 
+from eukhed.storage.description import check_id
 from eukhed.supervisor import launching
 from eukhed.supervisor.house import LOG, House
-from eukhed.supervisor.ids import made_at
 from eukhed.supervisor.lifecycle import Keeper, Stage
 from eukhed.supervisor.routing import shutting_down
 from eukhed.supervisor.routing_law import Phase
@@ -21,7 +21,7 @@ def keeper_of(house: House, session: str) -> Keeper:
     """
     keeper = house.keepers.get(session)
     if keeper is None:
-        made_at(session)
+        check_id(session)
         if house.drain.ends:
             raise shutting_down()
         keeper = Keeper(house, launching.fresh(house, session), Phase.STARTING)

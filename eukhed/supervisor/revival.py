@@ -75,8 +75,9 @@ def _facts(house: House, record: Record) -> Facts:
         LOG.warning("%s cannot be read, so it is no evidence: %s", record.journal, error.strerror)
         text = b""
     evidence = latest(text, record.session)
+    kept = files.stat(house.settings.places.storage(record.session)) is not None  # else it was deleted
     return Facts(
-        busy=evidence.busy,
+        busy=evidence.busy and kept,
         gave_up=record.lifecycle == "failed",
         archived=False,  # read only if it matters
         lease_held=evidence.busy and _lease_held(house, record.session),

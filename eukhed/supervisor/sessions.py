@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from eukhed.errors import EukhedError, Invalid, UnknownSession
 from eukhed.storage.batch import session_batch
+from eukhed.storage.description import check_name
 from eukhed.storage.listing import SessionRow, list_sessions
 from eukhed.storage.lookup import canonical, fresh_name
 from eukhed.storage.lookup import find as find_row
@@ -112,6 +113,8 @@ async def _found_or_created(house: House, asked: _Wanted) -> dict[str, Any]:
 
 
 async def _created(house: House, asked: _Wanted) -> dict[str, Any]:
+    if asked.wanted is not None:
+        check_name(asked.wanted)
     files, places, session = house.host.files, house.settings.places, house.mint()
     known = await rows(house)
     now = house.host.clock.wall_ms()

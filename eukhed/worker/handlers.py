@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from eukhed.errors import Invalid, NotFound, Permission
 from eukhed.host.sockets import close_all
-from eukhed.wire.messages import SUPERVISOR, Command
+from eukhed.wire.codec import encode
+from eukhed.wire.messages import SUPERVISOR, Command, Event
 from eukhed.worker import state_commands
 from eukhed.worker.attachments import from_offsets
 from eukhed.worker.desk import Desk
@@ -99,6 +100,14 @@ async def follow_session(desk: Desk, command: Command, body: Any) -> dict[str, A
         raise Invalid("after is {instance, sequence}")
     reply = desk.events.follow(_client(command), after)
     return reply | {"runs": [one.told() for one in desk.runs.live()]}
+
+
+async def amend_session(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
+    """Rename the session, or say that it is archived or not any more; doing it twice is doing it once."""
+    changes = {key: body[key] for key in ("name", "archived") if body.get(key) is not None}
+    await desk.session.amend(changes)
+    desk.uplink.say(Event("work", encode(desk.state()), client=0))  # its supervisor knows it by name
+    return {"session": desk.session.id, "name": desk.session.name}
 
 
 async def send_text(desk: Desk, _command: Command, _body: Any) -> dict[str, Any]:
@@ -213,6 +222,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "stop_run": stop_run,
     "runs": runs,
     "follow_session": follow_session,
+    "amend_session": amend_session,
     "send": send_text,
     "quiesce": quiesce,
     "release": release,

@@ -123,7 +123,7 @@ async def lines_before(
 
 def _lines(files: Files, path: str, end: int) -> int:
     """How many lines end before `end`."""
-    if end == 0:
+    if end == 0 or files.stat(path) is None:  # it was cleaned away
         return 0
     file = files.open(path)
     try:
@@ -134,7 +134,7 @@ def _lines(files: Files, path: str, end: int) -> int:
 
 def _tail(files: Files, path: str, size: int, count: int) -> int:
     """The offset of the last `count` lines before `size`."""
-    if count == 0 or size == 0:
+    if count == 0 or size == 0 or files.stat(path) is None:  # it was cleaned away
         return size
     file = files.open(path)
     try:

@@ -4,13 +4,15 @@ Each method is one commit. What it says is on the disk when it returns; what rai
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from msgspec.structs import replace
 
 from eukhed.host.seam import Host, Identity
 from eukhed.storage.batch import Batch
 from eukhed.storage.committer import Committer
+from eukhed.storage.description import amended, described
+from eukhed.storage.fork_commit import main_conversation
 from eukhed.storage.live import Records
 from eukhed.storage.plain import words
 from eukhed.storage.records import Committed, Entry, Outcome, Pending, Running, Submission, Task, Terminal
@@ -18,22 +20,21 @@ from eukhed.storage.runs import COMMAND, RESTORED, Span, entered_sizes, output_n
 from eukhed.storage.storage import Storage
 from eukhed.worker.segments import STREAMS, Segment, Stream
 
-ROOT: Final = 1  # the root conversation
-
 
 class Session:
     """One open session."""
 
-    def __init__(
-        self, host: Host, storage: Storage, committer: Committer, path: str, facts: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, host: Host, storage: Storage, committer: Committer, path: str, session: str) -> None:
+        """Raises Invalid when the storage is no session."""
+        about = described(storage.records)
         self.host = host
         self._storage = storage
         self._committer = committer
         self.path = path
-        self.id: str = facts["id"]
-        self.name: str = facts["name"]
-        self.cwd: str = facts["cwd"]
+        self.id = session
+        self.name = about.name
+        self.cwd = about.cwd
+        self.conversation = main_conversation(storage.records)  # what is new is of this one
         self._submitted = {
             submission.request_id: submission.task
             for submission in storage.records.submissions.values()
@@ -111,7 +112,7 @@ class Session:
         batch.put_task(
             Task(
                 id=number,
-                conversation_id=ROOT,
+                conversation_id=self.conversation,
                 kind=COMMAND,
                 state=Pending(),
                 input=dict(told),
@@ -121,7 +122,7 @@ class Session:
         batch.put_submission(
             Submission(
                 id=self.mint(),
-                conversation_id=ROOT,
+                conversation_id=self.conversation,
                 type="input",
                 status="placed",
                 request_id=command,
@@ -150,7 +151,13 @@ class Session:
         batch.files = [output_name(number, stream) for stream in STREAMS if stream in streams]
         for kind, data in told:
             batch.put_entry(
-                Entry(id=self.mint(), conversation_id=ROOT, kind=kind, by_task_id=number, data=dict(data))
+                Entry(
+                    id=self.mint(),
+                    conversation_id=self.conversation,
+                    kind=kind,
+                    by_task_id=number,
+                    data=dict(data),
+                )
             )
         await self._committer.commit(batch)
 
@@ -158,7 +165,7 @@ class Session:
         """A run was taken up again by another worker; the id of its notice."""
         entry = Entry(
             id=self.mint(),
-            conversation_id=ROOT,
+            conversation_id=self.conversation,
             kind=RESTORED,
             by_task_id=number,
             data={"text": text, "at": at_ms},
@@ -176,6 +183,17 @@ class Session:
             if submission.task == number and submission.status != "done":
                 batch.put_submission(replace(submission, status="done"))
         await self._committer.commit(batch)
+
+    async def amend(self, changes: Mapping[str, Any]) -> None:
+        """Another name, or archived or not any more.
+
+        Raises:
+            Invalid: the changes are not of their form.
+        """
+        batch = amended(self._storage.records, changes)
+        if batch is not None:
+            await self._committer.commit(batch)
+        self.name = described(self._storage.records).name
 
     async def close(self) -> None:
         """Commit what waits, and let the storage go."""

@@ -14,7 +14,7 @@ their commands are never part of this tree.
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import anyio
 from anyio.abc import TaskGroup
@@ -24,7 +24,7 @@ from eukhed.host.seam import Host
 from eukhed.paths import Places
 from eukhed.storage.committer import Committer
 from eukhed.storage.lease import Lease
-from eukhed.storage.records import SESSION_KIND
+from eukhed.storage.legacy import import_listed
 from eukhed.storage.storage import Storage
 from eukhed.timing import Timing
 from eukhed.wire import envelope
@@ -117,10 +117,13 @@ async def _serve(
     log: logging.Logger,
 ) -> None:
     path = settings.places.storage(spec.session)
+    imported = await host.off_loop(lambda: import_listed(host.files, settings.places, spec.session))
+    if imported is not None:
+        log.info("session %s was imported from its older file: %d entries", spec.session, imported.entries)
     lease = await host.off_loop(lambda: Lease.take(host.files, path, host.processes.own(), spec.session))
     try:
         storage = await host.off_loop(lambda: Storage.open(host.files, path))
-        session = Session(host, storage, Committer(storage, host), path, session_facts(storage, spec.session))
+        session = Session(host, storage, Committer(storage, host), path, spec.session)
         try:
             sockets = await _listen(network, settings.places, spec)
             try:
@@ -182,19 +185,6 @@ async def _leave(desk: Desk, mode: Mode) -> None:
     desk.busy.close()
     desk.handed.close()
     desk.log.info("leaving (%s, asked by %s); work: %d", mode, desk.leaving.actor, len(desk.work.items()))
-
-
-def session_facts(storage: Storage, session: str) -> dict[str, Any]:
-    """Name and directory of a session, from its document.
-
-    Raises:
-        Invalid: the storage is no session.
-    """
-    for document in storage.records.documents.values():
-        if document.kind == SESSION_KIND and document.retired_at is None:
-            content = storage.records.content(document.id)
-            return {"id": session, "name": content["name"], "cwd": content["cwd"]}
-    raise Invalid(f"the storage of {session} has no document of kind {SESSION_KIND}: it is no session")
 
 
 async def _listen(network: Network, places: Places, spec: WorkerSpec) -> listener.Sockets:

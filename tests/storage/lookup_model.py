@@ -44,3 +44,12 @@ def name(rows: list[SessionRow], cwd: str) -> str:
         for name in [base, *(f"{base}-{number}" for number in range(2, len(taken) + 3))]
         if name not in taken
     )
+
+
+def usable(name: str) -> bool:
+    """Strike out what a name may not be, one by one."""
+    if not name or name[:1] in {"-", "."} or name[:1] == " " or name[-1:] == " ":
+        return False
+    if set(name) & {"/"} or any(not letter.isprintable() for letter in name):
+        return False
+    return any(not letter.isdecimal() for letter in name)

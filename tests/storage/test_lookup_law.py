@@ -20,6 +20,7 @@ from eukhed.storage.lookup_law import (
     by_word,
     directories,
     fresh_name,
+    is_usable_name,
     is_within,
     parent,
 )
@@ -133,3 +134,14 @@ def test_directory_vector(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("vector", VECTORS["names"], ids=lambda v: v["name"])
 def test_name_vector(vector: dict[str, Any]) -> None:
     assert fresh_name(ROWS, vector["cwd"]) == vector["name"]
+
+
+@given(st.text(st.sampled_from("a1٣ -./\n\xa0\ud800"), max_size=4) | st.text(max_size=4))
+def test_name_usable(name: str) -> None:
+    """name_usable: as the model."""
+    assert is_usable_name(name) == lookup_model.usable(name)
+
+
+@pytest.mark.parametrize("vector", VECTORS["usable"], ids=lambda v: v["name"])
+def test_usable_vector(vector: dict[str, Any]) -> None:
+    assert is_usable_name(vector["name"]) == vector["usable"]
