@@ -21,7 +21,7 @@ class Status(TypedDict):
     runs: dict[str, int]
     waiting: list[dict[str, Any]]
     supervised_by: str
-    survives_logout: bool | None
+    survives_logout: bool
     config_problems: list[str]
     timing_scale: float
 

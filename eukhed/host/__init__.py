@@ -9,6 +9,7 @@
     waiting.py    waiting for a descriptor that may be closed meanwhile
     off_loop.py   blocking calls beside the event loop
     sockets.py    unix sockets, who is at the other end, descriptors in messages
+    logind.py     whether a logout ends what a user left running
     systemd.py    what a service manager gives and wants to be told
     libc.py       system calls by ctypes
 

@@ -22,6 +22,7 @@ from eukhed import build, config, paths
 from eukhed.errors import EXIT_FAILED, EukhedError, Exists
 from eukhed.host.clock import SystemClock
 from eukhed.host.files import SystemFiles, ensure_private_directory
+from eukhed.host.logind import ends_at_logout
 from eukhed.host.off_loop import SystemOffLoop
 from eukhed.host.process import SystemProcesses
 from eukhed.host.seam import Host
@@ -206,7 +207,7 @@ def _settings(
         signals,
         network.adopt_listener(given[0]) if given else None,
         "systemd" if manager.address else None,
-        _survives_logout(manager),
+        not ends_at_logout(os.getuid()),
         settled.problems,
         settled.unsafe_filesystem,
     )
@@ -230,16 +231,6 @@ def _forkserver_directory(places: paths.Places) -> str:
         directory = os.path.join(places.runtime, "mp")
     ensure_private_directory(SystemFiles(), directory)
     return directory
-
-
-def _survives_logout(manager: Manager) -> bool | None:
-    """Whether logind lets this user's processes be: lingering, or no user manager above us."""
-    user = os.environ.get("USER") or os.environ.get("LOGNAME")
-    if os.getuid() == 0:
-        return True
-    if user and os.path.exists(f"/var/lib/systemd/linger/{user}"):
-        return True
-    return False if manager.address or os.path.isdir("/run/systemd/users") else None
 
 
 def _arguments(argv: list[str]) -> Arguments:

@@ -37,6 +37,6 @@ class Settings(NamedTuple):
     signals: ObjectReceiveStream[int]  # each one asks for an end
     activated: Listener | None = None  # the public socket, when a service manager opened it
     supervised_by: str | None = None  # "systemd", or nobody
-    survives_logout: bool | None = None  # None: it cannot be told
+    survives_logout: bool = True
     config_problems: tuple[str, ...] = ()
     unsafe_filesystem: bool = False
