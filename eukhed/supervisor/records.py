@@ -103,7 +103,7 @@ class Records:
         return changed
 
     async def remove(self, record: Record) -> None:
-        """Forget a worker whose process is dead: its record, then its recovery journal."""
+        """Forget a worker whose process is dead: the sockets that it left, its record, its recovery journal."""
         await self._host.off_loop(lambda: self._remove(record))
 
     async def read_all(self) -> tuple[list[Record], list[Unreadable]]:
@@ -117,7 +117,8 @@ class Records:
 
     def _remove(self, record: Record) -> None:
         files = self._host.files
-        for path in (self._places.worker_record(record.worker), record.journal):
+        sockets = record.socket, record.descriptors_socket  # named after this worker: nobody else binds them
+        for path in (*sockets, self._places.worker_record(record.worker), record.journal):
             if files.stat(path) is not None:
                 files.unlink(path)
         files.flush_directory(self._places.workers)
