@@ -99,6 +99,15 @@ COMMANDS: Final = (
         ("eukhed state", "eukhed state shop --follow", "eukhed state shop --at 1180 --json"),
     ),
     Command(
+        "rewind-plan", "state", "reads", True, "show what going back to a cursor would do", "rewind_plan",
+        ("eukhed rewind-plan 1180", "eukhed rewind-plan shop 1180 --json"),
+    ),
+    Command(
+        "rewind", "state", "destroys", True, "go back to a cursor, by one commit that can itself be rewound", "rewind",
+        ("eukhed rewind shop 1180 --dry-run", "eukhed rewind shop 1180",
+         "eukhed rewind shop 1180 --worker W --yes      for scripts; `state --json` says which worker"),
+    ),
+    Command(
         "start", "daemon", "changes", True, "start the daemon, or say that it runs", "start",
         ("eukhed start",),
     ),

@@ -23,6 +23,24 @@ def records(client: Client, session: str, since: int, worker: str | None = None)
     return whole(client.request("get_state_tree", body, session=session, looks=True), "records")
 
 
+def plan(client: Client, session: str, cursor: int, worker: str | None = None) -> Item:
+    """What a rewind would do: {worker, cursor, now, stops, starts, restores, kept, ends, nodes}.
+
+    The lists are of node ids, but `ends`, which are the runs that would be ended; `nodes` describes the first ones.
+    """
+    body = _said(cursor=cursor, worker=worker)
+    return dict(client.request("get_state_rewind_plan", body, session=session, looks=True))
+
+
+def rewind(client: Client, session: str, cursor: int, worker: str, *, yes: bool, actor: str) -> Item:
+    """Rewind: {worker, cursor, before, now, commit, stopped, kept}; Busy when it would end runs and not `yes`.
+
+    It has no command id: when the answer is lost, the tree says whether it was done.
+    """
+    body = {"cursor": cursor, "worker": worker, "yes": yes, "actor": actor}
+    return dict(client.request("rewind", body, session=session))
+
+
 def whole(answer: Item, name: str) -> Item:
     """An answer that came in parts, as one."""
     parts = answer.pop("parts", [])

@@ -5,7 +5,6 @@ stand in that turn of the loop, so nothing of what others commit meanwhile is ov
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from typing import Any, Final
 
 import anyio
@@ -18,7 +17,7 @@ from eukhed.storage.records import Document, Entry, Json
 from eukhed.tree import feed
 from eukhed.tree.journal import Snapshot
 from eukhed.tree.live import LiveTree, opened
-from eukhed.tree.records import Name, Put
+from eukhed.tree.records import Name, Plan, Put
 from eukhed.worker import rewind_law
 from eukhed.worker.gate import Gate
 from eukhed.worker.rewind_law import Earlier, Held, Rewinding, Said
@@ -53,11 +52,12 @@ class Rewinds:
         tree = await self._tree.now(worker)
         told = feed.plan(tree, cursor)
         then, now = tree.snapshot(cursor), tree.snapshot()
-        kept = self._kept(tree, self._documents(tree, then, ()))
+        kept = self._kept(tree, self._planned(tree, then, ()))
         named = [told["stops"], told["starts"], told["restores"], kept]
         nodes = {node for some in named for node in some[:TOLD_MAX]}
         ends = [run.id for run in self._ended(tree, then)]
-        return told | {"kept": kept, "ends": ends, "nodes": _described(tree, nodes, (now, then))}
+        described = _described(tree, nodes, (now, then))
+        return told | {"now": tree.cursor, "kept": kept, "ends": ends, "nodes": described}
 
     async def rewind(self, cursor: int, worker: str, *, yes: bool, actor: str) -> dict[str, Any]:
         """Do it; `cursor` as asked, `before` and `now`: cursors of the tree before the commit and after it.
@@ -93,27 +93,25 @@ class Rewinds:
             await run.over()
 
     async def _write(self, cursor: int, worker: str, actor: str) -> dict[str, Any]:
-        gathered = _Gathered(cursor)
+        lasts: dict[int, int | None] = {}
         contents: dict[Earlier, Json] = {}
         while True:
             tree = await self._tree.now(worker)
-            if not gathered.take(tree):
-                await checkpoint()
-                continue
             then = tree.snapshot(cursor)
-            if await gathered.find_lasts(tree, then):
+            new = self._session.records.conversations.keys() - lasts.keys()
+            if new:
+                lasts |= await _lasts(tree, then, new)
                 continue
-            rewinding = self._documents(tree, then, self._said(gathered, tree, then))
+            rewinding = self._planned(tree, then, self._said(lasts, tree, then))
             missing = {one for one in (*rewinding.restore, *rewinding.remake) if one not in contents}
-            if missing:
-                contents |= await self._read(missing)
-                continue
-            break
+            if not missing:
+                break
+            contents |= await self._read(missing)
         before, kept = tree.cursor, self._kept(tree, rewinding)
         data = {"cursor": cursor, "worker": worker, "by": actor, "at": self._session.host.clock.wall_ms()}
-        seq = (
-            await self._session.commit(self._batch(rewinding, contents, data)) if rewinding.anything else None
-        )
+        seq = None
+        if rewinding != rewind_law.NOTHING:
+            seq = await self._session.commit(self._batch(rewinding, contents, data))
         after = (await self._tree.now(worker)).cursor
         return {
             "worker": worker,
@@ -161,15 +159,16 @@ class Rewinds:
         """The runs that go on now and were not there then."""
         return [run for run in self._runs.live() if not _there(tree, then, Name("task", run.id))]
 
-    def _documents(self, tree: LiveTree, then: Snapshot, said: Iterable[Said]) -> Rewinding:
+    def _planned(self, tree: LiveTree, then: Snapshot, said: Iterable[Said]) -> Rewinding:
         records, now = self._session.records, tree.snapshot()
         live = records.documents.values()
         known = [*live, *records.retired.values()]
-        return rewind_law.plan(_held(tree, then, known), _held(tree, now, live), said)
+        differs = tree.plan(then.cursor) != Plan((), (), ())
+        return rewind_law.plan(_held(tree, then, known), _held(tree, now, live), said, differs=differs)
 
-    def _said(self, gathered: "_Gathered", tree: LiveTree, then: Snapshot) -> list[Said]:
+    def _said(self, lasts: Mapping[int, int | None], tree: LiveTree, then: Snapshot) -> list[Said]:
         told = []
-        for number, last in gathered.lasts.items():
+        for number, last in lasts.items():
             source = self._session.records.conversations[number].parent
             there = _there(tree, then, Name("conversation", number))
             told.append(Said(number, last, source.at if source is not None and there else None))
@@ -180,43 +179,25 @@ class Rewinds:
         return [node for node in nodes if node is not None]
 
 
-class _Gathered:
-    """Which conversations went on since a cursor, and their last entries at it; found a slice at a time."""
-
-    def __init__(self, cursor: int) -> None:
-        self.lasts: dict[int, int | None] = {}
-        self._cursor = cursor
-        self._seen = cursor
-        self._went_on: set[int] = set()
-
-    def take(self, tree: LiveTree) -> bool:
-        """Look at some more records; whether that was all there is by now."""
-        for record in islice(tree.since(self._seen), SLICE):
-            self._seen += 1
-            if isinstance(record, Put) and tree.name_of(record.id).kind == "entry":
-                self._went_on.add(tree.name_of(record.parent).record)
-        return self._seen == tree.cursor
-
-    async def find_lasts(self, tree: LiveTree, then: Snapshot) -> bool:
-        """Find what is not known yet, from the cursor backwards; whether anything had to be found."""
-        new = self._went_on - self.lasts.keys()
-        self.lasts |= dict.fromkeys(new)
-        wanted = {number for number in new if _there(tree, then, Name("conversation", number))}
-        at = self._cursor
-        while wanted and at > 0:
-            start = max(0, at - SLICE)
-            for record in reversed(list(tree.since(start, at))):
-                if not isinstance(record, Put):
-                    continue
-                name = tree.name_of(record.id)
-                if name.kind == "conversation":
-                    wanted.discard(name.record)  # this made it: nothing was said in it before
-                elif name.kind == "entry" and (where := tree.name_of(record.parent).record) in wanted:
-                    self.lasts[where] = name.record
-                    wanted.discard(where)
-            at = start
-            await checkpoint()
-        return bool(new)
+async def _lasts(tree: LiveTree, then: Snapshot, conversations: Iterable[int]) -> dict[int, int | None]:
+    """The last entry of each of these conversations at a cursor, by looking back from it, a slice at a time."""
+    found: dict[int, int | None] = dict.fromkeys(conversations)
+    wanted = {number for number in found if _there(tree, then, Name("conversation", number))}
+    at = then.cursor
+    while wanted and at > 0:
+        start = max(0, at - SLICE)
+        for record in reversed(list(tree.since(start, at))):
+            if not isinstance(record, Put):
+                continue
+            name = tree.name_of(record.id)
+            if name.kind == "conversation":
+                wanted.discard(name.record)  # this made it: nothing was said in it before
+            elif name.kind == "entry" and (where := tree.name_of(record.parent).record) in wanted:
+                found[where] = name.record
+                wanted.discard(where)
+        at = start
+        await checkpoint()
+    return found
 
 
 def _there(tree: LiveTree, snapshot: Snapshot, name: Name) -> bool:

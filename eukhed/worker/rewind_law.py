@@ -4,7 +4,7 @@ Law: shared/laws/rewind.md. Caller: rewind.py. Pure: facts in, the writes of one
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eukhed.storage.records import Address
 
@@ -19,7 +19,7 @@ class Held(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A conversation in which something was said since the cursor."""
+    """A conversation that is there now."""
 
     conversation: int
     last: int | None  # its last entry at the cursor
@@ -41,7 +41,7 @@ class Earlier(NamedTuple):
 
 
 class Rewinding(NamedTuple):
-    """The writes of one commit; nothing at all when all is empty."""
+    """The writes of one commit."""
 
     heads: tuple[Head, ...]
     restore: tuple[Earlier, ...]  # live documents that get an earlier content
@@ -49,14 +49,14 @@ class Rewinding(NamedTuple):
     retire: tuple[int, ...]
     kept: tuple[int, ...]  # documents that differ and stay as they are
 
-    @property
-    def anything(self) -> bool:
-        """Whether there is something to write."""
-        return bool(self.heads or self.restore or self.remake or self.retire)
+
+NOTHING: Final = Rewinding((), (), (), (), ())
 
 
-def plan(then: Iterable[Held], now: Iterable[Held], said: Iterable[Said]) -> Rewinding:
-    """From the documents then and now, and the conversations that went on."""
+def plan(then: Iterable[Held], now: Iterable[Held], said: Iterable[Said], *, differs: bool) -> Rewinding:
+    """From the documents then and now, all conversations, and whether the trees differ in anything at all."""
+    if not differs:
+        return NOTHING  # rewind_still
     before, after = {held.id: held for held in then}, {held.id: held for held in now}
     restore, retire, kept = list[Earlier](), list[int](), list[int]()
     for held in sorted(after.values(), key=_id):

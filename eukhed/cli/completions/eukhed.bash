@@ -6,7 +6,7 @@ _eukhed() {
     [[ -z $command && ${COMP_WORDS[i]} != -* ]] && command=${COMP_WORDS[i]}
   done
   case $command in
-    "") words="a attach completion config demo detach help kill laws log logs ls new ps reopen run runs send sessions show shutdown start state status stop supervise wait --help --json --home --socket --quiet --verbose --color --version" ;;
+    "") words="a attach completion config demo detach help kill laws log logs ls new ps reopen rewind rewind-plan run runs send sessions show shutdown start state status stop supervise wait --help --json --home --socket --quiet --verbose --color --version" ;;
     run) words="--tty --no-tty --detach --session --label --env --env-file --clean-env --cwd --nice --umask --no-survive --on-signal --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     runs) words="--session --all --state --label --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
@@ -21,6 +21,8 @@ _eukhed() {
     new) words="--cwd --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     reopen) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     state) words="--session --at --since --follow --worker --full --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    rewind-plan) words="--session --worker --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    rewind) words="--session --worker --dry-run --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     start) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     supervise) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     shutdown) words="--if-idle --force --keep-scheduled --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;

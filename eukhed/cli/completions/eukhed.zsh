@@ -20,6 +20,8 @@ _eukhed() {
     'new:make a session for a directory'
     'reopen:start a session over that was given up'
     'state:show what a session holds, as a tree - now, at a past point, or as it changes'
+    'rewind-plan:show what going back to a cursor would do'
+    'rewind:go back to a cursor, by one commit that can itself be rewound'
     'start:start the daemon, or say that it runs'
     'supervise:run the daemon in the foreground, as a service manager does'
     'shutdown:stop the daemon'
@@ -54,6 +56,8 @@ _eukhed() {
     new) compadd -- '--cwd' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     reopen) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
     state) compadd -- '--session' '--at' '--since' '--follow' '--worker' '--full' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    rewind-plan) compadd -- '--session' '--worker' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    rewind) compadd -- '--session' '--worker' '--dry-run' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     start) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     supervise) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     shutdown) compadd -- '--if-idle' '--force' '--keep-scheduled' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
