@@ -156,7 +156,7 @@ class _Run:
         if not self.life.alive:
             return
         if not self.gate:
-            self._end({"error": "its worker was gone before the command was started"})
+            self.life.cut()
             return
         behaviour = self.machine.behaviours.get(self.plan.argv[-1])
         if behaviour is None:

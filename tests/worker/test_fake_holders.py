@@ -207,7 +207,29 @@ def test_a_worker_that_crashes_before_go_starts_nothing(tell: Callable[[Story], 
         assert isinstance(found, Ended)
         return known(found)
 
-    assert tell(story) == {"lost": "its worker was gone before the command was started"}
+    assert tell(story) == {"lost": "its holder was gone before the command was started"}
+
+
+def test_a_holder_that_started_nothing_says_nothing_of_the_next_one(tell: Callable[[Story], Any]) -> None:
+    """A run whose first worker died before its holder was recorded gets another holder in the same place."""
+
+    async def story(machine: Machine) -> Any:
+        host, holders = machine.worker()
+        first = await holders.spawn(shell(machine.directory, COPIES, stdin="typed"))
+        machine.crash()
+        host, holders = machine.worker()
+        await host.processes.gone(first.identity)
+        second = await holders.spawn(shell(machine.directory, COPIES, stdin="typed"))
+        started = await second.go()
+        assert isinstance(started, Started)
+        machine.crash()
+        found = await adopted(machine, second.identity, started.command)
+        assert isinstance(found, Holder)
+        assert found.give(b"on\n", eof=True)
+        ended = await found.ended()
+        return known(ended), ended.sizes
+
+    assert tell(story) == ({"exit": 0}, {"out": 3, "err": 0})
 
 
 def test_the_next_worker_goes_on(tell: Callable[[Story], Any]) -> None:

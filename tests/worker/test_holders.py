@@ -149,7 +149,7 @@ def test_nothing_starts_before_go_and_a_closed_channel_ends_it(tmp_path: Path) -
         await holder._host.processes.gone(holder.identity)
         ended = await adopted(tmp_path, holder.identity)
         assert isinstance(ended, Ended)
-        assert ended.lost == "its worker was gone before the command was started"
+        assert ended.lost == "its holder was gone before the command was started"
 
     run(main)
     assert read(tmp_path / "out") == b""

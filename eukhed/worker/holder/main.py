@@ -68,7 +68,11 @@ class Holder:
     # behind the gate
 
     def gate(self) -> bool:
-        """Wait for the word to go. False when the channel closed first."""
+        """Wait for the word to go. False when the channel closed first.
+
+        Then nothing is written: another holder may be made for the same run, in the same directory, and
+        what this one said would be taken for the end of that one's command.
+        """
         peer = self.peers[0]
         peer.sock.setblocking(True)
         while message := peer.receive():
@@ -77,7 +81,6 @@ class Holder:
                 return True
             if not self._obey(peer, message):  # what is typed early is for the command, once it is there
                 break
-        self._write_status({"error": "its worker was gone before the command was started"})
         return False
 
     def start(self) -> bool:

@@ -76,6 +76,7 @@ class Listener:
         self.sock.listen(16)
         self.sock.setblocking(False)
         self.fd = self.sock.fileno()
+        self.inode = place.inode_of("s")
 
     def accept(self) -> Peer | None:
         try:
@@ -90,5 +91,6 @@ class Listener:
         return Peer(sock)
 
     def close(self) -> None:
-        self.place.remove("s")
+        if self.place.inode_of("s") == self.inode:  # else another holder of this run is reached there
+            self.place.remove("s")
         self.sock.close()

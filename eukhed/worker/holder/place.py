@@ -62,6 +62,13 @@ class Place:
         """A path for calls that take no directory descriptor; short enough for a socket's address."""
         return b"/proc/self/fd/%d/%s" % (self.fd, name.encode())
 
+    def inode_of(self, name: str) -> int:
+        """Which file has this name; 0 when none has."""
+        try:
+            return os.stat(name, dir_fd=self.fd, follow_symlinks=False).st_ino
+        except FileNotFoundError:
+            return 0
+
     def remove(self, name: str) -> None:
         """Remove a name that may be gone already."""
         try:
