@@ -99,6 +99,14 @@ class Places(NamedTuple):
     def storage(self, session: str) -> str:
         return os.path.join(self.sessions, session)
 
+    @property
+    def cron_jobs(self) -> str:
+        """Jobs that belong to no session."""
+        return os.path.join(self.root, "cron-jobs.json")
+
+    def scheduled_jobs(self, session: str) -> str:
+        return os.path.join(self.artifacts, session, "scheduled-jobs.json")
+
     def run_directory(self, session: str, run: int) -> str:
         return os.path.join(self.artifacts, session, f"run-{run}")
 

@@ -8,18 +8,15 @@ import os
 import resource
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
+from eukhed import environment
 from eukhed.errors import Invalid, Refused
 
 Stdin = Literal["none", "handed", "typed"]
-TAKEN_OUT: Final = (b"EUKHED_", b"LISTEN_", b"WATCHDOG_")  # by their beginning
-TAKEN_OUT_NAMES: Final = frozenset({b"NOTIFY_SOCKET", b"JOURNAL_STREAM"})
-BASE: Final = frozenset({b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"TZ", b"TERM"})
-BASE_BEGINNINGS: Final = (b"LC_", b"XDG_")
 
 
-def environment(
+def environment_of(
     own: Mapping[bytes, bytes], *, clean: bool, files: Sequence[str], given: Sequence[str]
 ) -> dict[bytes, bytes]:
     """Return a run's environment.
@@ -30,54 +27,18 @@ def environment(
         files: of `K=V` lines, `#` before a comment; later ones win.
         given: `K=V`, or `K` for this process's own value; they win over the files.
     """
-    kept = {name: value for name, value in own.items() if not _is_private(name)}
-    if clean:
-        kept = {name: value for name, value in kept.items() if _is_base(name)}
+    kept = environment.public(own, base_only=clean)
     for file in files:
-        kept |= _from_file(file)
-    for word in given:
-        name, equals, value = os.fsencode(word).partition(b"=")
-        if not name:
-            raise Invalid(f"--env {word}: no name before the =")
-        if equals:
-            kept[name] = value
-        elif name in own:
-            kept[name] = own[name]
-        else:
-            raise Invalid(f"--env {word}: there is no such variable here; write {word}=VALUE")
-    return kept
+        kept |= environment.of_file(_content(file), file)
+    return kept | environment.given(own, map(os.fsencode, given))
 
 
-def _is_private(name: bytes) -> bool:
-    return name.startswith(TAKEN_OUT) or name in TAKEN_OUT_NAMES
-
-
-def _is_base(name: bytes) -> bool:
-    return name in BASE or name.startswith(BASE_BEGINNINGS)
-
-
-def _from_file(path: str) -> dict[bytes, bytes]:
+def _content(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            lines = file.read().splitlines()
+            return file.read()
     except OSError as error:
         raise Invalid(f"--env-file {path}: {error.strerror}") from error
-    found: dict[bytes, bytes] = {}
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if not text or text.startswith(b"#"):
-            continue
-        name, equals, value = text.removeprefix(b"export ").partition(b"=")
-        if not equals or not name.strip():
-            raise Invalid(f"--env-file {path}, line {number}: no NAME=VALUE")
-        found[name.strip()] = _unquoted(value.strip())
-    return found
-
-
-def _unquoted(value: bytes) -> bytes:
-    if len(value) >= 2 and value[:1] == value[-1:] and value[:1] in {b"'", b'"'}:
-        return value[1:-1]
-    return value
 
 
 def directory(chosen: str | None) -> bytes:
@@ -130,7 +91,7 @@ def stdin_kind(*, detached: bool, tty: bool) -> Stdin:
 def body(argv: Sequence[str], options: Any, environ: Mapping[bytes, bytes]) -> dict[str, Any]:
     """Return what the flags of `run` and this process make of a run, but for its terminal."""
     cwd = directory(options.cwd)
-    env = environment(environ, clean=options.clean_env, files=options.env_file, given=options.env)
+    env = environment_of(environ, clean=options.clean_env, files=options.env_file, given=options.env)
     if options.cwd is not None and b"PWD" in env:
         env[b"PWD"] = cwd
     told: dict[str, Any] = {

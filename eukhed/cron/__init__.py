@@ -9,5 +9,7 @@ merge_law       a whole list written over a file that others write too
 document        a jobs file as text, in which nothing is dropped (records: one record; jsontext: JSON in pieces)
 store           that file on the disk: read without a lock, changed under one
 actions         what a user does, each one step on the file
+manner          how a job's runs are made: what it keeps of where it was added; its environment
+outcome         what the end of a run means for its job
 scheduler       one timer, one pass at a time, one lane a session
 """

@@ -24,6 +24,8 @@ from eukhed.errors import Corrupt, DiskFull, EukhedError, FileTrouble, Locked, S
 from eukhed.host.seam import Host, Identity, Liveness
 from eukhed.timing import Backoff, CronRules, WallMs
 
+__all__ = ["Plan", "Run", "Runs", "Scheduler", "next_due", "next_job"]
+
 
 class Runs(Protocol):
     """Whoever makes the runs: a worker for its session, the supervisor for jobs without one."""
@@ -84,6 +86,13 @@ def next_due(catalog: Catalog) -> WallMs | None:
     return cron_law.earliest(catalog)
 
 
+def next_job(catalog: Catalog) -> Job | None:
+    """The job that is due next; None when none is scheduled."""
+    at = cron_law.earliest(catalog)
+    due = (job for job in catalog.jobs if at is not None and cron_law.is_due(job, at))
+    return next(due, None)
+
+
 class Scheduler:
     """Runs the jobs of one file until it is stopped. All of its state belongs to its one event loop."""
 
@@ -100,7 +109,17 @@ class Scheduler:
         self._lanes: dict[str, deque[_Errand]] = {}
         self._watched: set[Identity] = set()
         self._pause_ms = plan.retry.min_ms
+        self._looked = anyio.Event()
         self.passes = 0  # how often it looked at the file
+        self.next_job: Job | None = None  # what was due next at the last look that succeeded
+
+    async def looked(self) -> None:
+        """Return after the next look at the file; what is true of it and of the fires here may have changed."""
+        await self._looked.wait()
+
+    def tends(self, claim: str) -> bool:
+        """Whether the fire of this claim is made, followed or waited for here."""
+        return claim in self._tended
 
     def wake(self) -> None:
         """The file changed, or may have: look at it."""
@@ -136,7 +155,10 @@ class Scheduler:
                 async with anyio.create_task_group() as watchers:
                     while not self._stopped:
                         self._woken = anyio.Event()
-                        await self._wait(*await self._round(lanes, watchers))
+                        when = await self._round(lanes, watchers)
+                        told, self._looked = self._looked, anyio.Event()
+                        told.set()
+                        await self._wait(*when)
                     watchers.cancel_scope.cancel()
             finally:
                 self._stopped = True
@@ -158,6 +180,7 @@ class Scheduler:
             pause_ms, self._pause_ms = self._pause_ms, min(2 * self._pause_ms, self._plan.retry.max_ms)
             return None, pause_ms
         self._pause_ms = self._plan.retry.min_ms
+        self.next_job = next_job(catalog)
         return cron_law.earliest(catalog), None
 
     async def _pass(self, lanes: TaskGroup, watchers: TaskGroup) -> Catalog:

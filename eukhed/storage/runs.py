@@ -67,6 +67,7 @@ def run_row(task: Task, session: str, name: str, now_ms: int) -> dict[str, Any]:
         "waiting_for": None,
         "command": words(told["argv"]),
         "label": told.get("label"),
+        "job": told.get("job"),
         "cwd": words([told["cwd"]]),
         "tty": told["tty"],
         "submitted_at": told["submittedAt"],

@@ -19,8 +19,10 @@ import anyio
 import uvloop
 
 from eukhed import config, paths
+from eukhed.cron.zones import local_zone
 from eukhed.errors import EXIT_FAILED, ConnectionLost, EukhedError
 from eukhed.host import system_host
+from eukhed.host.files import SystemFiles
 from eukhed.host.seam import Host
 from eukhed.timing import Timing
 from eukhed.wire.codec import decode
@@ -119,6 +121,7 @@ def settings(spec: WorkerSpec) -> Settings:
         settled.output_cap_bytes,
         settled.grace_ms,
         given,
+        local_zone(os.environ, SystemFiles()),
     )
 
 

@@ -19,6 +19,7 @@ from eukhed.worker.gate import Gate
 from eukhed.worker.handed import Handed
 from eukhed.worker.rewind import Rewinds
 from eukhed.worker.runs import Runs
+from eukhed.worker.schedule import SessionJobs
 from eukhed.worker.session import Session
 from eukhed.worker.tree import SessionTree
 from eukhed.worker.uplink import Uplink
@@ -73,10 +74,12 @@ class Desk:
     handed: Handed
     tasks: TaskGroup
     generation: int
+    jobs: SessionJobs
     leaving: Leaving = field(default_factory=Leaving)
 
     def state(self) -> dict[str, Any]:
         """What a supervisor is told when a link is made, and at every change of the work set."""
+        upcoming = self.jobs.next_job()
         return {
             "worker": self.spec.worker,
             "session": self.session.id,
@@ -86,4 +89,6 @@ class Desk:
             "sequence": self.events.sequence,
             "work": [item.told() for item in self.work.items()],
             "waiting": [],
+            "next_job": upcoming,
+            "next_job_at": None if upcoming is None else upcoming["at"],
         }

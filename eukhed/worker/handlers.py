@@ -106,6 +106,8 @@ async def amend_session(desk: Desk, _command: Command, body: Any) -> dict[str, A
     """Rename the session, or say that it is archived or not any more; doing it twice is doing it once."""
     changes = {key: body[key] for key in ("name", "archived") if body.get(key) is not None}
     await desk.session.amend(changes)
+    if changes.get("archived") is True:
+        await desk.jobs.cancel_all()
     desk.uplink.say(Event("work", encode(desk.state()), client=0))  # its supervisor knows it by name
     return {"session": desk.session.id, "name": desk.session.name}
 
@@ -117,6 +119,14 @@ async def send_text(desk: Desk, _command: Command, _body: Any) -> dict[str, Any]
         f'session "{name}" runs commands and takes no text',
         next=[["eukhed", "send", f"{name}/RUN", "--stdin"], ["eukhed", "new", "--help"]],
     )
+
+
+async def fire_job(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
+    """Fire a scheduled job now, beside its schedule; its run."""
+    job = body.get("job")
+    if not isinstance(job, str):
+        raise Invalid("job is the id of a scheduled job")
+    return await desk.jobs.fire(job)
 
 
 # what the supervisor asks
@@ -203,6 +213,13 @@ def detach_others(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     return {"detached": len(others)}
 
 
+def jobs_changed(desk: Desk, command: Command, _body: Any) -> dict[str, Any]:
+    """The session's jobs file changed."""
+    _from_supervisor(command)
+    desk.jobs.wake()
+    return {}
+
+
 def client_gone(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     """A client's connection ended."""
     _from_supervisor(command)
@@ -224,6 +241,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "follow_session": follow_session,
     "amend_session": amend_session,
     "send": send_text,
+    "fire_job": fire_job,
     "quiesce": quiesce,
     "release": release,
     "leave": leave,
@@ -236,6 +254,7 @@ QUICK: Final[dict[str, QuickHandler]] = {
     "detach_client": detach_client,
     "detach_others": detach_others,
     "client_gone": client_gone,
+    "jobs_changed": jobs_changed,
 } | state_commands.QUICK
 FIRST: Final = {
     "subscribe_state_tree": state_commands.put_on_list

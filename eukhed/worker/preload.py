@@ -20,7 +20,7 @@ from eukhed.wire.channel import StreamChannel, open_channel
 from eukhed.wire.codec import decode, encode
 
 ROOMS: Final = ("worker", "tree", "storage", "cron", "bundles", "wire", "host")
-ALONE: Final = ("paths", "config", "build", "errors", "timing")
+ALONE: Final = ("paths", "config", "environment", "build", "errors", "timing")
 BY_NAME: Final = (
     "_strptime",
     "encodings.idna",

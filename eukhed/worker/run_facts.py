@@ -37,6 +37,7 @@ class Wish(NamedTuple):
     grace_ms: int
     detach: bool
     window: int
+    job: str | None = None  # the cron job whose fire it is
 
     def input(self, submitted_ms: int) -> dict[str, Any]:
         """The wish as its run's record holds it."""
@@ -57,6 +58,7 @@ class Wish(NamedTuple):
             "label": self.label,
             "inside": self.inside,
             "timeoutMs": self.timeout_ms,
+            "job": self.job,
         }
         return {key: value for key, value in told.items() if value is not None}
 
@@ -85,6 +87,7 @@ def wish(body: Any, grace_ms: int) -> Wish:
         grace_ms=grace_ms if told_grace_ms is None else _field(body, "grace_ms", _is_duration),
         detach=_field(body, "detach", lambda value: isinstance(value, bool), False),
         window=_field(body, "window", lambda value: _is_number(value, 0, WINDOW_MAX), 0),
+        job=_field(body, "job", _is_text, None),
     )
 
 
@@ -108,6 +111,7 @@ def again(told: Mapping[str, Any], env: Mapping[bytes, bytes], grace_ms: int) ->
         grace_ms=told.get("graceMs", grace_ms),
         detach=True,
         window=0,
+        job=told.get("job"),
     )
 
 

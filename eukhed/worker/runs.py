@@ -73,6 +73,7 @@ class Runs:
 
         Raises:
             ShuttingDown: the worker leaves; nothing was taken.
+            DiskFull: there is no room for it; nothing was started.
         """
         while command in self._asked:
             await self._asked[command].wait()
@@ -83,13 +84,23 @@ class Runs:
         try:
             number = self._session.mint()
             await self._gate.admit(Item("run", number, wish_title(wish)))
-            run = self._live[number] = LiveRun(self._bench, number, wish)
-            await run.submit(command, descriptors)
+            await self._submit(command, number, wish, descriptors)
         finally:
             del self._asked[command]
             done.set()
+        run = self._live[number]
         self._tasks.start_soon(self._live_through, run)
         return run
+
+    async def _submit(self, command: str, number: int, wish: Wish, descriptors: tuple[int, ...]) -> None:
+        """Make it durable; what could not be is no work."""
+        run = self._live[number] = LiveRun(self._bench, number, wish)
+        try:
+            await run.submit(command, descriptors)
+        except BaseException:
+            del self._live[number]
+            self._bench.work.remove("run", number)
+            raise
 
     async def take_up(self) -> int:
         """Go on with all that an earlier worker left; how many there are."""
@@ -101,6 +112,10 @@ class Runs:
             self._live[task.id] = run
             self._tasks.start_soon(self._live_through, run)
         return len(left)
+
+    def is_live(self, number: int) -> bool:
+        """Whether this run is not over."""
+        return number in self._live
 
     def let_go(self) -> None:
         """The worker leaves; holders and commands go on."""

@@ -4,6 +4,7 @@
     +-- the link's reader, the descriptors' reader     as long as that supervisor
     +-- the worker's own sockets                       until the worker leaves
     +-- busy journal, reporter, the session's tree     until the worker leaves
+    +-- the scheduler of the session's jobs            until the worker leaves
     +-- orphan watch                                   decides to leave when no supervisor comes
     +-- a task a run, a task a viewer, a task a command
 
@@ -43,6 +44,7 @@ from eukhed.worker.holding import Holders
 from eukhed.worker.inbox import serve, serve_descriptors
 from eukhed.worker.rewind import Rewinds
 from eukhed.worker.runs import Runs
+from eukhed.worker.schedule import SessionJobs
 from eukhed.worker.session import Session
 from eukhed.worker.tree import SessionTree
 from eukhed.worker.uplink import Uplink
@@ -61,6 +63,7 @@ class Settings(NamedTuple):
     cap_bytes: int
     grace_ms: int
     environ: Mapping[bytes, bytes]  # what every run is given back: EUKHED_HOME, _RUNTIME_DIR
+    zone: str | None = None  # the machine's time zone, for patterns of scheduled jobs without one
 
 
 async def work(
@@ -151,6 +154,8 @@ async def _live(desk: Desk, sockets: listener.Sockets, link: Channel, descriptor
     tasks.start_soon(serve, desk, link)
     tasks.start_soon(serve_descriptors, desk, descriptors)
     tasks.start_soon(_report, desk)
+    tasks.start_soon(desk.jobs.keep)
+    tasks.start_soon(_report_jobs, desk)
     tasks.start_soon(_watch_for_loss, desk)
     await _leave(desk, await desk.leaving.decided())
 
@@ -162,11 +167,22 @@ async def _report(desk: Desk) -> None:
         while True:
             await desk.uplink.changed()
             desk.uplink.say(Event("work", encode(desk.state()), client=0))
+            desk.jobs.wake()  # nobody watched the jobs file while there was no supervisor
 
     desk.tasks.start_soon(on_link)
     while True:
         await desk.work.changed()
         desk.uplink.say(Event("work", encode(desk.state()), client=0))
+
+
+async def _report_jobs(desk: Desk) -> None:
+    """Tell the supervisor whenever another job is due next."""
+    said = None
+    while True:
+        if (now := desk.jobs.next_job()) != said:
+            said = now
+            desk.uplink.say(Event("work", encode(desk.state()), client=0))
+        await desk.jobs.looked()
 
 
 async def _watch_for_loss(desk: Desk) -> None:
@@ -247,4 +263,5 @@ def _desk(
         Handed(host.clock, HANDED_WAIT_MS),
         tasks,
         spec.generation,
+        SessionJobs(host, places.scheduled_jobs(session.id), session, runs, timing, settings.zone),
     )

@@ -21,7 +21,7 @@ OWN = {
 
 
 def made(**flags: Any) -> dict[bytes, bytes]:
-    return submission.environment(
+    return submission.environment_of(
         OWN, clean=flags.get("clean", False), files=flags.get("files", ()), given=flags.get("given", ())
     )
 
@@ -66,7 +66,7 @@ def test_a_file_that_is_none_names_the_line(tmp_path: Path, text: str) -> None:
 
 @given(st.dictionaries(st.binary(min_size=1, max_size=12), st.binary(max_size=12), max_size=8))
 def test_nothing_is_invented_and_nothing_private_kept(own: dict[bytes, bytes]) -> None:
-    kept = submission.environment(own, clean=False, files=(), given=())
+    kept = submission.environment_of(own, clean=False, files=(), given=())
     assert kept.items() <= own.items()
     assert not any(name.startswith((b"EUKHED_", b"LISTEN_", b"WATCHDOG_")) for name in kept)
 
