@@ -79,8 +79,17 @@ def import_listed(files: Files, places: Places, session: str) -> Imported | None
         return None  # another process imported it just now
 
 
-def import_legacy(files: Files, source: str, place: str) -> Imported:
+def import_legacy(
+    files: Files, source: str, place: str, *, name: str | None = None, cwd: str | None = None
+) -> Imported:
     """Make a storage of a legacy file, at a place that nothing has. The file is only read.
+
+    Args:
+        files: the file system.
+        source: the legacy file.
+        place: where the storage will stand; its last part is the session's id.
+        name: the session's name; else its id.
+        cwd: the session's directory; else the header's.
 
     Raises:
         Corrupt: a complete line of the file is bad (`file`, `line`, `reason`).
@@ -92,12 +101,12 @@ def import_legacy(files: Files, source: str, place: str) -> Imported:
     session = os.path.basename(place)
     with told_of(place), Staging(files, place, "import") as staging:
         with closing(Storage.open(files, staging.path)) as storage:
-            storage.commit(_batch(legacy, session))
+            storage.commit(_batch(legacy, session, name or session, cwd or legacy.header.cwd))
         staging.publish()
     header, planned = legacy.header, legacy.plan
     return Imported(
         session,
-        header.cwd,
+        cwd or header.cwd,
         header.version,
         len(planned.items),
         planned.skipped,
@@ -169,10 +178,10 @@ def _without_surrogates(value: Any) -> Any:
             return value
 
 
-def _batch(legacy: Legacy, session: str) -> Batch:
+def _batch(legacy: Legacy, session: str, name: str, cwd: str) -> Batch:
     header, planned = legacy.header, legacy.plan
     created_ms = _milliseconds(header.timestamp, legacy.modified_ms)
-    batch = session_batch(session, session, header.cwd, created_ms)
+    batch = session_batch(session, name, cwd, created_ms)
     first = ROOT_CONVERSATION + 2  # after the session's document
     for at, item in enumerate(planned.items):
         head = None if item.head is None else first + item.head
