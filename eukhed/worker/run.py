@@ -43,7 +43,7 @@ class LiveRun:
         self._gaps: Sequence[Gap] = ()  # of one that ended while nobody followed it
         self._begun = anyio.Event()  # executed, or known that it never will be
         self._over = anyio.Event()
-        self._stopped_by: str | None = None
+        self._stopped_by: tuple[str, str] | None = None  # who, and by which signal
 
     # what others ask
 
@@ -107,16 +107,20 @@ class LiveRun:
             self._holder.resize(rows, cols, redraw=redraw)
 
     async def stop(self, actor: str, number: int | None, grace_ms: int | None) -> None:
-        """End the command and all that it started; who did it is durable before the command is told."""
+        """End the command and all that it started; who did it is durable before the command is told.
+
+        But for a full disk: a command that fills it has to end all the same, and who did it is written later.
+        """
         await self._begun.wait()
         if self._holder is None or self._over.is_set():
             return
-        chosen = signal.SIGTERM if number is None else number
+        chosen = int(signal.SIGTERM) if number is None else number
         if self._stopped_by is None:
-            self._stopped_by = actor
-            await self._patiently(
-                lambda: self._session.asked_to_stop(self.id, actor, signal.Signals(chosen).name)
-            )
+            self._stopped_by = (actor, _name_of(chosen))
+            try:
+                await self._session.asked_to_stop(self.id, *self._stopped_by)
+            except DiskFull as error:
+                LOG.error("run %s is stopped before that is written: %s", self.id, error)
         await self._holder.stop(chosen, self._bench.grace_ms if grace_ms is None else grace_ms)
 
     def let_go(self) -> None:
@@ -131,7 +135,10 @@ class LiveRun:
         assert self._wish is not None
         bench, directory = self._bench, self._bench.run_directory(self.id)
         env = self._wish.env
-        await bench.host.off_loop(lambda: run_environment.keep(bench.host.files, directory, env))
+        try:
+            await bench.host.off_loop(lambda: run_environment.keep(bench.host.files, directory, env))
+        except OSError as error:
+            raise DiskFull(f"{directory} could not be written: {error.strerror}", path=directory) from error
         self._holder = await bench.holders.spawn(self._plan(self._wish), descriptors)
         try:
             await self._session.submit(self.id, command, self._wish.input(bench.host.clock.wall_ms()))
@@ -261,6 +268,9 @@ class LiveRun:
         await self.stop("timeout", None, None)
 
     async def _finish(self, ended: Ended) -> None:
+        if self._stopped_by is not None and "stop" not in (self._session.known(self.id).memos or {}):
+            who, how = self._stopped_by
+            await self._patiently(lambda: self._session.asked_to_stop(self.id, who, how))
         outcome, result = self._result(ended)
         await self._patiently(lambda: self._session.ended(self.id, outcome, result))
         self.segments.end()
@@ -333,3 +343,11 @@ class LiveRun:
             cap_bytes=bench.cap_bytes,
             grace_ms=wish.grace_ms,
         )
+
+
+def _name_of(number: int) -> str:
+    """`SIGTERM` for 15; a real-time signal has only its number."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
