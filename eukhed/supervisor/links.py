@@ -123,14 +123,15 @@ class Link:
             return error.message
 
     async def _hand_over(self) -> None:
-        async for command_id, message in self._handed:
-            try:
-                if self._descriptors is not None:
-                    await self._descriptors.send(encode({"command_id": command_id}), message.descriptors)
-            except ConnectionLost:
-                self._descriptors = None  # the link itself is about to end, or serves on without
-            finally:
-                sockets.close_all(message.descriptors)
+        with contextlib.suppress(anyio.ClosedResourceError):  # the link was closed before this was waiting
+            async for command_id, message in self._handed:
+                try:
+                    if self._descriptors is not None:
+                        await self._descriptors.send(encode({"command_id": command_id}), message.descriptors)
+                except ConnectionLost:
+                    self._descriptors = None  # the link itself is about to end, or serves on without
+                finally:
+                    sockets.close_all(message.descriptors)
 
     def close(self) -> None:
         """End the link; whoever still waits for an answer is told that it is lost."""

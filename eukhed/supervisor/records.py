@@ -157,7 +157,7 @@ def read_whole(files: Files, path: str) -> bytes | None:
 
 
 def replace_whole(files: Files, path: str, data: bytes, *, flush: bool = True) -> None:
-    """Replace a file whole: a reader finds the old content or the new, with `flush` after a power loss too.
+    """Replace a file whole: a reader finds the old content or the new, after a power loss too; with `flush` the new.
 
     Blocks; DiskFull when it cannot be written.
     """
@@ -167,8 +167,7 @@ def replace_whole(files: Files, path: str, data: bytes, *, flush: bool = True) -
         try:
             file.truncate(0)
             append_all(file, data)
-            if flush:
-                file.flush()
+            file.flush()
         finally:
             file.close()
         files.rename(temporary, path)
