@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Literal, NamedTuple
 
-What = Literal["cut", "power", "clock", "suspend"]
+What = Literal["cut", "term", "power", "clock", "suspend"]
 ANY = "any"
 
 
@@ -62,15 +62,15 @@ def drawn(random: Random, effects: int) -> list[Fault]:
     faults: list[Fault] = []
     for _ in range(random.choice((1, 1, 2, 2, 3, 4))):
         at = random.randrange(1, effects)
-        kind = random.choices(("cut", "pair", "power", "clock", "suspend"), (8, 3, 2, 1, 1))[0]
+        kind = random.choices(("cut", "pair", "term", "power", "clock", "suspend"), (8, 3, 1, 2, 1, 1))[0]
         match kind:
             case "cut":
                 faults.append(Fault(at, whom=(random.choice(("worker", "supervisor", "client")),)))
             case "pair":
                 pair = random.choice((("worker", "supervisor"), ("worker", "supervisor", "client")))
                 faults.append(Fault(at, whom=pair))
-            case "power":
-                faults.append(Fault(at, what="power"))
+            case "term" | "power":
+                faults.append(Fault(at, what=kind))
             case "clock":
                 ms = random.choice((-3_600_000, -1000, 1000, 3_600_000, 3 * 86_400_000))
                 faults.append(Fault(at, what="clock", ms=ms))

@@ -57,13 +57,20 @@ def drawn_crowd(world: World) -> list[Person]:
 def tell_drawn(seed: int) -> "Told":
     """A history that is all of the seed's choosing."""
     random = Random(seed ^ 0x5EED)
-    return tell(seed, drawn(random, EFFECTS), drawn_crowd, power_at_end=random.random() < 0.2)
+    faults, power_at_end = drawn(random, EFFECTS), random.random() < 0.2
+    idlers = random.choice((0, 0, 0, 3, 20))
+    return tell(seed, faults, drawn_crowd, power_at_end=power_at_end, idlers=idlers)
 
 
 def tell(
-    seed: int, faults: Sequence[Fault] = (), people: People = one, *, power_at_end: bool = False
+    seed: int,
+    faults: Sequence[Fault] = (),
+    people: People = one,
+    *,
+    power_at_end: bool = False,
+    idlers: int = 0,
 ) -> Told:
-    """Live one history, and hold it to the invariants.
+    """Live one history, and hold it to the invariants. Somebody asks `idlers` times for an idle shutdown.
 
     Raises:
         Broken: one does not hold; with the seed and the whole history.
@@ -77,7 +84,7 @@ def tell(
             with _listening(world):
                 try:
                     with anyio.fail_after(LASTS_S):
-                        wrong = await _lived(world, people, power_at_end=power_at_end)
+                        wrong = await _lived(world, people, power_at_end=power_at_end, idlers=idlers)
                 except (TimeoutError, AssertionError) as error:
                     wrong = [f"the history did not end well: {error!r}"]
                 tasks.cancel_scope.cancel()
@@ -109,11 +116,14 @@ def _listening(world: World) -> Iterator[None]:
         log.propagate = before[1]
 
 
-async def _lived(world: World, people: People, *, power_at_end: bool) -> list[str]:
+async def _lived(world: World, people: People, *, power_at_end: bool, idlers: int) -> list[str]:
     crowd = people(world)
     async with anyio.create_task_group() as lives:
         for person in crowd:
             lives.start_soon(person.want)
+        if idlers:
+            kay = Person(world, "kay", begins_ms=world.random.choice((0, 100, 1000)))
+            lives.start_soon(kay.want_idle, idlers)
     world.faults.stop()
     world.say("the faults are over")
     if power_at_end:

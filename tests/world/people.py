@@ -63,6 +63,18 @@ class Person:
             await self.world.clock.sleep_ms(PAUSE_MS)
         self.wrongs.append(f"{self.name} gave up after {TRIES_MAX} clients")
 
+    async def want_idle(self, tries: int) -> None:
+        """Ask the daemon to go if it has no work, some times; it may refuse, and may not end anything."""
+        await self.world.clock.sleep_ms(self.begins_ms)
+
+        async def ask(client: Client) -> None:
+            await client.request("shutdown", {"mode": "if_idle", "actor": self.name})
+            self.world.seen["idle shutdown"] += 1
+
+        for _ in range(tries):
+            self._hear(await self.use(ask))
+            await self.world.clock.sleep_ms(self.world.random.choice((0, 20, 400)))
+
     async def use(self, what: Any) -> BaseException | None:
         """Start a client process for something; what it ended by."""
         identity, life = self.world.table.start("client")

@@ -13,9 +13,11 @@ systems that the crash can leave; the machine is up again at once, under another
 
 import logging
 import re
+import signal
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from functools import partial
 from random import Random
 
@@ -50,6 +52,7 @@ from tests.world.invariants import Leases
 BUILD = "b1"
 HOME = "/home/user"
 PLACES = Places(f"{HOME}/state/eukhed", "/run/key", "/run/key/daemon.sock")
+ACTING: ContextVar[Life | None] = ContextVar("ACTING", default=None)  # whose task this is
 Body = Callable[[], Awaitable[None]]
 
 
@@ -118,6 +121,8 @@ class World:
         match fault.what:
             case "cut":
                 self.cut(*fault.whom, life=None if fault.whom else life)
+            case "term":
+                self.terminate()
             case "power":
                 self.lose_power()
             case "clock":
@@ -136,6 +141,13 @@ class World:
             self.seen[f"cut {victim.name}"] += 1
             self.say(f"cut {victim.name} {victim.pid}")
             victim.cut()
+
+    def terminate(self) -> None:
+        """SIGTERM to the supervisor: its workers leave as lost ones do, and what they hold goes on."""
+        for process in map(self.table.find, (identity.pid for identity in self.table.living())):
+            if process is not None and process.life.name == "supervisor" and process.on_signal is not None:
+                self.seen["term"] += 1
+                process.on_signal(signal.SIGTERM)
 
     def lose_power(self) -> None:
         """All is dead; of what was not flushed some is left."""
@@ -165,6 +177,7 @@ class World:
         """Be a process until it ends: None, or what it ended by. Anything but an error of eukhed is a bug."""
         self.say(f"{life.name} {life.pid} starts")
         ended: BaseException | None = None
+        ACTING.set(life)
         with anyio.CancelScope() as scope:
             life.at_end(scope.cancel)
             try:
@@ -191,10 +204,10 @@ class World:
 
     async def start_supervisor(self) -> None:
         """What a launcher does; returns when it is ready, or dead."""
-        signals, unheard = anyio.create_memory_object_stream[int](8)
-        identity, life = self.table.start("supervisor", on_signal=signals.send_nowait)
+        heard, unheard = anyio.create_memory_object_stream[int](8)
+        identity, life = self.table.start("supervisor", on_signal=heard.send_nowait)
         herald = Herald()
-        for call in (herald.told.set, signals.close, unheard.close):
+        for call in (herald.told.set, heard.close, unheard.close):
             life.at_end(call)
         entropy = Random(self.random.random()).randbytes
         settings = Settings(PLACES, self.timing, VERSION, BUILD, life.uid, entropy, herald, unheard)
@@ -240,10 +253,14 @@ class Complaints(logging.Handler):
         self._world = world
 
     def emit(self, record: logging.LogRecord) -> None:
+        if (life := ACTING.get()) is not None and not life.alive:
+            return  # nobody hears what a dead process still says
         text = re.sub(r"[0-9a-f]{32}", "#", record.getMessage())
         self._world.say(f"  {record.name}: {text}")
         if record.exc_info:
             self._world.bugs.append(f"{record.name}: {text}: {record.exc_info[1]!r}")
+        if "cannot be read and is left alone" in text:
+            self._world.bugs.append(text)  # no crash does that to a file of ours
         if text.endswith(": adopt"):
             self._world.seen["adopted worker"] += 1
 
