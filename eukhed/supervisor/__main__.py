@@ -19,6 +19,7 @@ from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from eukhed import build, config, paths
+from eukhed.cron.zones import local_zone
 from eukhed.errors import EXIT_FAILED, EukhedError, Exists
 from eukhed.host.clock import SystemClock
 from eukhed.host.files import SystemFiles, ensure_private_directory
@@ -28,6 +29,7 @@ from eukhed.host.process import SystemProcesses
 from eukhed.host.seam import Host
 from eukhed.host.sockets import raise_descriptor_limit
 from eukhed.host.systemd import Manager, take_over
+from eukhed.host.watch import SystemWatching
 from eukhed.supervisor import logs
 from eukhed.supervisor.settings import Settings
 from eukhed.supervisor.supervisor import supervise
@@ -151,7 +153,7 @@ def _run(arguments: Arguments, manager: Manager, herald: Announcer, made: Made) 
         logs.to_stream(sys.stderr, level, journal="JOURNAL_STREAM" in os.environ)
     else:
         logs.to_file(places.logs, level)
-    host = Host(clock, files, SystemProcesses(clock), SystemOffLoop())
+    host = Host(clock, files, SystemProcesses(clock), SystemOffLoop(), SystemWatching())
     network = SocketNetwork(clock)
     spawner = ForkserverSpawner(host, network, context, timing.waits.spawn_ms, made.entry)
 
@@ -210,6 +212,7 @@ def _settings(
         not ends_at_logout(os.getuid()),
         settled.problems,
         settled.unsafe_filesystem,
+        local_zone(os.environ, SystemFiles()),
     )
 
 

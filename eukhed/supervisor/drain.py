@@ -101,6 +101,7 @@ class Drain:
 
     def _close(self, house: House) -> None:
         self.ends = True
+        house.jobs.stop()
         house.launches.release()  # whoever waits to start is told that the supervisor ends
         house.settings.herald.stopping()
 
@@ -110,7 +111,7 @@ class Drain:
         try:
             asked = [keeper for keeper in house.keepers.values() if keeper.route.phase is not Phase.FAILED]
             answers = await self._ask(house, asked, number)
-            scheduled = keep_scheduled and any(has_scheduled(keeper) for keeper in asked)
+            scheduled = keep_scheduled and bool(house.jobs.scheduled(house))
             starting = any(keeper.link is None for keeper in asked if keeper in house.keepers.values())
             if verdict(Facts(list(answers.values()), starting, scheduled)) is Verdict.RELEASE:
                 raise Busy("there is work", work=_work(asked), next=[["eukhed", "shutdown", "--force"]])
@@ -166,11 +167,6 @@ async def _stop_idle(keeper: "Keeper", number: int, actor: str) -> bool:
     keeper.stop(order)
     await order.obeyed.wait()
     return order.outcome == "stopped"
-
-
-def has_scheduled(keeper: "Keeper") -> bool:
-    """Whether a job of this session is due some day."""
-    return keeper.next_job_at is not None
 
 
 def _work(keepers: "list[Keeper]") -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from eukhed.supervisor.commands import Commands
     from eukhed.supervisor.descriptors import Descriptors
     from eukhed.supervisor.drain import Drain
+    from eukhed.supervisor.jobs import Jobs
     from eukhed.supervisor.lifecycle import Keeper
 
 LOG: Final = logging.getLogger("eukhed.supervisor")
@@ -73,6 +74,7 @@ class House:
     clients: dict[int, Connection] = field(default_factory=dict)  # by number
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # of clients
     creating: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(1))  # one new session at a time
+    jobs: "Jobs" = field(kw_only=True)
     heads: Heads = field(default_factory=Heads)  # of sessions that were listed
 
     def start(self, act: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:

@@ -125,6 +125,20 @@ async def kill_session(house: House, command: Command, body: dict[str, Any]) -> 
     return {"stopped": True}
 
 
+async def fire_global_job(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
+    """Fire a job of the global file now, beside its schedule; its run."""
+    job = body.get("job")
+    if not isinstance(job, str):
+        raise Invalid("job is the id of a scheduled job")
+    return await house.jobs.fire(job)
+
+
+async def look_at_jobs(house: House, _command: Command, _body: dict[str, Any]) -> dict[str, Any]:
+    """A jobs file was changed: for a machine where that cannot be watched."""
+    house.jobs.look()
+    return {}
+
+
 async def register(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
     """A worker looks for a supervisor. Only "no record" is final for it; it is reached on its own socket."""
     worker = str(body.get("worker"))
@@ -171,4 +185,6 @@ OWN: Final[dict[str, Handler]] = {
     "reopen": _once(reopen),
     "kill_session": _once(kill_session),
     "register": register,
+    "fire_global_job": fire_global_job,
+    "look_at_jobs": look_at_jobs,
 }

@@ -52,7 +52,8 @@ class Keeper:
         self.failures = restart_law.Failures()
         self.work: list[Any] = []
         self.asks: list[Any] = []
-        self.next_job_at: Any = None  # wall time of its next scheduled job, if it has one
+        self.next_job: Any = None  # its next scheduled job, if it has one: {job, at}
+        self.next_job_at: Any = None  # and when
         self.adopted = False
         self.next_try_at: WallMs | None = None
         self.since: MonotonicMs = house.host.clock.monotonic_ms()
@@ -104,7 +105,7 @@ class Keeper:
     def take_state(self, state: dict[str, Any]) -> None:
         """The worker says what it does and what it waits for."""
         self.work, self.asks = list(state.get("work") or ()), list(state.get("waiting") or ())
-        self.next_job_at = state.get("next_job_at")
+        self.next_job, self.next_job_at = state.get("next_job"), state.get("next_job_at")
         self.route.name = str(state.get("name") or self.route.name)
 
     async def note(self, *, flush: bool = True, **changes: Any) -> None:
@@ -130,6 +131,9 @@ class Keeper:
             self._over = True
             if self._house.keepers.get(self.record.session) is self:
                 del self._house.keepers[self.record.session]
+                self._house.jobs.look(
+                    self.record.session
+                )  # from now on its jobs are the supervisor's to wait for
             if self._stop is not None:
                 self._stop.settle("stopped")
             self.route.closed(Phase.STOPPING)
@@ -179,6 +183,7 @@ class Keeper:
         if self._stop is not None:
             self._stop.settle("stopped")
             self._stop = None
+        self.route.announce("session_closed", {"at": self._house.host.clock.wall_ms()})
         if not self.route.waited_for or self._house.drain.ends:
             return None
         self.record = launching.fresh(self._house, self.record.session)

@@ -6,7 +6,7 @@ not read again.
 
 from typing import Any, NamedTuple
 
-from eukhed.errors import EukhedError, Invalid, UnknownSession
+from eukhed.errors import EukhedError, Invalid, Refused, UnknownSession
 from eukhed.storage.batch import session_batch
 from eukhed.storage.description import check_name
 from eukhed.storage.listing import SessionRow, list_sessions
@@ -115,14 +115,34 @@ async def _found_or_created(house: House, asked: _Wanted) -> dict[str, Any]:
 async def _created(house: House, asked: _Wanted) -> dict[str, Any]:
     if asked.wanted is not None:
         check_name(asked.wanted)
-    files, places, session = house.host.files, house.settings.places, house.mint()
-    known = await rows(house)
-    now = house.host.clock.wall_ms()
+    files, session = house.host.files, house.mint()
     cwd = await house.host.off_loop(lambda: canonical(files, asked.cwd))
-    name = asked.wanted or fresh_name(known, cwd)
-    first = session_batch(session, name, cwd, now)
-    await house.host.off_loop(lambda: create_session(files, places.sessions, session, first))
+    name = asked.wanted or fresh_name(await rows(house), cwd)
+    await _create(house, session, name, cwd)
     return {"session": session, "name": name, "cwd": cwd, "created": True}
+
+
+async def make(house: House, session: str, cwd: str, named_after: str | None) -> None:
+    """Make the session of this id for a scheduled job, unless it is there.
+
+    Raises:
+        Refused: its directory is gone.
+    """
+    files, storage = house.host.files, house.settings.places.storage(session)
+    async with house.creating:
+        if await house.host.off_loop(lambda: files.stat(storage) is not None):
+            return
+        at = await house.host.off_loop(lambda: canonical(files, cwd))
+        found = await house.host.off_loop(lambda: files.stat(at))
+        if found is None or found.kind != "directory":
+            raise Refused(f"there is no directory {cwd}; nothing was started in another one")
+        await _create(house, session, fresh_name(await rows(house), named_after or at), at)
+
+
+async def _create(house: House, session: str, name: str, cwd: str) -> None:
+    files, places = house.host.files, house.settings.places
+    first = session_batch(session, name, cwd, house.host.clock.wall_ms())
+    await house.host.off_loop(lambda: create_session(files, places.sessions, session, first))
 
 
 async def runs(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +175,7 @@ async def _runs_of(house: House, row: SessionRow) -> list[dict[str, Any]]:
 
 
 def _matches(run: dict[str, Any], body: dict[str, Any]) -> bool:
-    return all(body.get(key) in {None, run[key]} for key in ("state", "label"))
+    return all(body.get(key) in {None, run[key]} for key in ("state", "label", "job"))
 
 
 def _state(keeper: Keeper | None) -> str:

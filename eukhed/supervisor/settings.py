@@ -40,3 +40,4 @@ class Settings(NamedTuple):
     survives_logout: bool = True
     config_problems: tuple[str, ...] = ()
     unsafe_filesystem: bool = False
+    zone: str | None = None  # the machine's time zone, for patterns of scheduled jobs without one

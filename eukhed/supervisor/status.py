@@ -45,6 +45,7 @@ async def status(house: House, _command: Command, _body: dict[str, Any]) -> dict
             for state in ("running", "queued")
         },
         "waiting": [_named(keeper, item) for keeper in keepers for item in keeper.asks],
+        "next_job": min(house.jobs.scheduled(house), key=lambda job: job["at"], default=None),
         "supervised_by": settings.supervised_by,
         "survives_logout": settings.survives_logout,
         "config_problems": list(settings.config_problems),

@@ -4,6 +4,7 @@
     +-- listeners of clients and of descriptors      until the end; a vanished path is bound again beside them
     +-- a task a client, a task a command            as long as the client, the command
     +-- a keeper a session                           leads its worker; workers outlive all of this
+    +-- jobs: the watch of their files, the timer      until it ends; their runs are in workers
     +-- signals, housekeeping, the watchdog's word   until the end
 
 The socket serves before any worker was looked at. The end is decided in drain; then every client gets its
@@ -25,6 +26,7 @@ from eukhed.supervisor.drain import Drain
 from eukhed.supervisor.drain_law import Cause
 from eukhed.supervisor.house import LOG, House
 from eukhed.supervisor.ids import uuid7
+from eukhed.supervisor.jobs import Jobs
 from eukhed.supervisor.records import Records
 from eukhed.supervisor.settings import Settings
 from eukhed.supervisor.workers import Spawner
@@ -53,6 +55,7 @@ async def supervise(host: Host, network: Network, spawner: Spawner, settings: Se
             tasks.start_soon(housekeeping.sweep_up, house)
             tasks.start_soon(housekeeping.shorten, house)
             tasks.start_soon(passivation.passivate, house)
+            tasks.start_soon(house.jobs.keep, house)
             tasks.start_soon(housekeeping.say_alive, house)
             LOG.info(
                 "ready: %s, generation %d, build %s", settings.places.socket, house.generation, settings.build
@@ -88,6 +91,7 @@ def _house(
         Commands(host, f"{places.workers}/commands.jsonl", timing.command_results_ms),
         Descriptors(),
         Drain(),
+        jobs=Jobs(),
     )
 
 
