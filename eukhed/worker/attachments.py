@@ -2,7 +2,8 @@
 
 Nothing is buffered for a viewer. It is sent at most `window` bytes that it has not yet given credit for,
 so a client that reads nothing holds up nobody; one that was cut off comes back with the offsets that it
-has and gets the rest, each byte once and in order.
+has and gets the rest, each byte once and in order. Numbers of attachments are a worker's own, so each event
+names the session too: a client may look at runs of several.
 """
 
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ class Attachment:
         self,
         host: Host,
         uplink: Uplink,
+        session: str,
         run: Run,
         *,
         number: int,
@@ -45,6 +47,7 @@ class Attachment:
         self.tty = tty
         self._host = host
         self._uplink = uplink
+        self._session = session
         self._epoch = uplink.epoch
         self._after: dict[Stream, int] = dict(after)
         self._credit = window
@@ -64,7 +67,7 @@ class Attachment:
         if not self.scope.cancel_called:
             self.scope.cancel()
             told = encode({"attachment": self.number})
-            self._uplink.say(Event("detached", told, client=self.client))
+            self._uplink.say(Event("detached", told, self._session, self.client))
 
     async def show(self) -> None:
         """Send all there is and all that comes, then how the run ended. Returns when that is done or cancelled."""
@@ -123,7 +126,7 @@ class Attachment:
 
     async def _event(self, type: str, body: dict[str, Any]) -> None:  # noqa: A002 - the word of the wire
         sealed = encode({"attachment": self.number} | body)
-        await self._uplink.send(Event(type, sealed, client=self.client), self._epoch)
+        await self._uplink.send(Event(type, sealed, self._session, self.client), self._epoch)
 
 
 def from_offsets(told: Mapping[str, Any] | None) -> dict[Stream, int]:

@@ -15,9 +15,10 @@ from eukhed.worker.uplink import Uplink
 class Viewers:
     """Attachments by number."""
 
-    def __init__(self, host: Host, uplink: Uplink, tasks: TaskGroup) -> None:
+    def __init__(self, host: Host, uplink: Uplink, session: str, tasks: TaskGroup) -> None:
         self._host = host
         self._uplink = uplink
+        self._session = session
         self._tasks = tasks
         self._open: dict[int, Attachment] = {}
         self._last = 0
@@ -37,6 +38,7 @@ class Viewers:
         attachment = Attachment(
             self._host,
             self._uplink,
+            self._session,
             run,
             number=self._last,
             client=client,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import anyio
 from anyio.abc import TaskGroup
 
-from eukhed.errors import ConnectionLost, EukhedError, Invalid
+from eukhed.errors import ConnectionLost, DiskFull, EukhedError, Invalid
 from eukhed.host.seam import Host
 from eukhed.paths import Places
 from eukhed.storage.committer import Committer
@@ -42,6 +42,7 @@ from eukhed.worker.greeting import hello
 from eukhed.worker.handed import Handed
 from eukhed.worker.holding import Holders
 from eukhed.worker.inbox import serve, serve_descriptors
+from eukhed.worker.queue import Queue
 from eukhed.worker.rewind import Rewinds
 from eukhed.worker.runs import Runs
 from eukhed.worker.schedule import SessionJobs
@@ -196,7 +197,10 @@ async def _leave(desk: Desk, mode: Mode) -> None:
         for run in desk.runs.live():
             desk.tasks.start_soon(run.stop, desk.leaving.actor, None, None)
         await desk.work.idle()
-    await desk.busy.record(busy=bool(desk.work))
+    try:
+        await desk.busy.record(busy=bool(desk.work))
+    except DiskFull as error:  # the evidence that stands is older; leaving does not wait for room
+        desk.log.error("how busy this worker was is not written: %s", error.message)
     desk.runs.let_go()
     desk.busy.close()
     desk.handed.close()
@@ -240,6 +244,7 @@ def _desk(
         settings.cap_bytes,
         settings.grace_ms,
         {**settings.environ, b"EUKHED_SOCKET": spec.socket.encode()},
+        Queue(session),
     )
     runs, tree = Runs(session, gate, bench, tasks), SessionTree(session, uplink, spec.instance)
     return Desk(
@@ -259,7 +264,7 @@ def _desk(
         runs,
         tree,
         Rewinds(session, tree, runs, gate, work_set),
-        Viewers(host, uplink, tasks),
+        Viewers(host, uplink, session.id, tasks),
         Handed(host.clock, HANDED_WAIT_MS),
         tasks,
         spec.generation,
