@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anyio
 
 from eukhed.errors import Busy, EukhedError
+from eukhed.supervisor import survivors
 from eukhed.supervisor.drain_law import (
     WAYS,
     AfterStop,
@@ -91,6 +92,8 @@ class Drain:
                 async with anyio.create_task_group() as stops:
                     for keeper in list(house.keepers.values()):
                         stops.start_soon(_stop, keeper, mode, actor)
+                if mode == "force":
+                    await survivors.end_all(house, actor)
             if limit.cancelled_caught:
                 LOG.error("some workers did not leave in time")
             tasks.cancel_scope.cancel()

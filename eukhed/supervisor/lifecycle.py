@@ -64,6 +64,7 @@ class Keeper:
         self._over = False  # nothing of it comes back
         self._was_ready = False
         self._restored = False  # it starts over interrupted work
+        self._ends_work = False  # it starts for a stop, and nothing else
 
     # what others do
 
@@ -165,6 +166,11 @@ class Keeper:
         self.next_try_at = None
         return await self._live(None)
 
+    async def end_work(self, order: StopOrder) -> Stage | None:
+        """Start a worker only to end what goes on without one, though the supervisor itself ends."""
+        self._stop, self._ends_work = order, True
+        return await self._live(None)
+
     async def given_up(self) -> Stage | None:
         """Down, until somebody opens the session again or the supervisor ends."""
         self.route.phase = Phase.FAILED
@@ -223,7 +229,7 @@ class Keeper:
         try:
             if reached is not None:
                 life.adopt(reached)
-            if reached is not None or await self._uninterrupted(lambda: life.start(restored=self._restored)):
+            if reached is not None or await self._started(life):
                 self._life = life
                 if self._stop is not None:
                     life.order(self._stop)  # it came when there was nothing yet to interrupt, or not any more
@@ -238,6 +244,12 @@ class Keeper:
         how = await life.end()
         self.work, self.asks = [], []
         return await self._judge(failure or Broken(how), said_goodbye=life.said_goodbye)
+
+    async def _started(self, life: Life) -> bool:
+        if self._ends_work:
+            await life.start(restored=True, although_ending=True)
+            return True
+        return await self._uninterrupted(lambda: life.start(restored=self._restored))
 
     def _begun(self) -> None:
         now = self._house.host.clock

@@ -70,14 +70,14 @@ class Life:
 
     # from its beginning to its end
 
-    async def start(self, *, restored: bool) -> None:
+    async def start(self, *, restored: bool, although_ending: bool = False) -> None:
         """Launch the process; it is ready when this returns.
 
         Raises:
             TimeoutError, EukhedError: it is not, and the reason is its own, or what was seen.
         """
         await self._house.launches.allowed()
-        if self._house.drain.ends:
+        if self._house.drain.ends and not although_ending:
             raise shutting_down()
         record = self._keeper.record
         files, path = self._house.host.files, self._house.settings.places.storage(record.session)
@@ -196,5 +196,5 @@ class Life:
             return
         keeper.route.phase = Phase.STOPPING
         order.obeyed.set()
-        if not await stopping.see_off(self._house, identity):
+        if not await stopping.see_off(self._house, identity, heard=order.heard):
             order.settle("reopened", Broken(f"process {identity.pid} survived KILL"))

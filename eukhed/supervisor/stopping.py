@@ -27,6 +27,7 @@ class StopOrder:
         self.quiesce = quiesce
         self.obeyed = anyio.Event()  # it leaves, or is dead, or goes on
         self.settled = anyio.Event()
+        self.heard = True  # the worker answered it, or could not be asked
         self.outcome: Outcome = "stopped"
         self.error: EukhedError | None = None
 
@@ -66,15 +67,19 @@ async def ask_to_leave(house: House, link: Link | None, order: StopOrder) -> boo
         answer = await link.ask("leave", body, house.settings.timing.waits.route_ms)
     except (EukhedError, TimeoutError) as error:
         LOG.warning("a worker did not answer that it leaves: %s", told(error))
+        order.heard = False
         return order.mode != "idle"
     return answer.get("reopened") is not True
 
 
-async def see_off(house: House, identity: Identity) -> bool:
-    """Wait for a worker that leaves, and end it when it does not; whether it is dead."""
+async def see_off(house: House, identity: Identity, *, heard: bool = True) -> bool:
+    """Wait for a worker that leaves, and end it when it does not; whether it is dead.
+
+    One that did not hear of it in all that time will not leave by itself.
+    """
     timing, processes, clock = house.settings.timing, house.host.processes, house.host.clock
     for wait_ms, number in (
-        (timing.stop_grace_ms, signal.SIGTERM),
+        (timing.stop_grace_ms if heard else 0, signal.SIGTERM),
         (timing.waits.forced_stop_ms, signal.SIGKILL),
         (timing.waits.margin_ms, None),
     ):
