@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from eukhed.build import VERSION
 from eukhed.cli.context import Context, at_dashes, common, wants_colour
-from eukhed.cli.table import Command, find
+from eukhed.cli.table import FAMILIES, Command, find
 from eukhed.errors import EXIT_FAILED, EukhedError, Invalid
 from eukhed.paths import Places, places
 
@@ -53,6 +53,12 @@ def _parted(words: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
         return [], "--help" if said.help else "--version", []
     if rest and rest[0].startswith("-"):
         raise Invalid(f"{rest[0]} is no flag that may stand before a command", next=[["eukhed", "--help"]])
+    if rest and rest[0] in FAMILIES:
+        said, more = common(rest[1:])
+        if said.help or not more:
+            return [], rest[0], []
+        between = rest[1 : len(rest) - len(more)]
+        return [*leading, *between], f"{rest[0]} {more[0]}", more[1:]
     return leading, rest[0] if rest else None, rest[1:]
 
 
@@ -68,6 +74,8 @@ def _dispatched(
         return 0
     if word in {"-h", "--help"}:
         return int(_module("helping").show_commands())
+    if word in FAMILIES:
+        return int(_module("helping").show_family(word))
     if command is None:
         if word is not None:
             raise _module("helping").no_such_command(word)
@@ -81,7 +89,7 @@ def _ran(command: Command, word: str, words: Sequence[str], rest: list[str] | No
     if options is None:
         return 0
     if rest is not None and not getattr(module, "TAKES_COMMAND", False):
-        raise Invalid(f"{word} takes nothing after `--`", next=[["eukhed", word, "--help"]])
+        raise Invalid(f"{word} takes nothing after `--`", next=[["eukhed", *word.split(), "--help"]])
     at = places(os.environ, os.getuid(), options.home, options.socket)
     colour = wants_colour(options.color, os.environ)
     loud = -1 if options.quiet else options.verbose

@@ -8,7 +8,7 @@ from typing import Final
 
 from eukhed.cli.context import Context, Options
 from eukhed.cli.options import parser_of
-from eukhed.cli.table import COMMANDS, GROUPS, find
+from eukhed.cli.table import COMMANDS, FAMILIES, GROUPS, find
 from eukhed.errors import Invalid, NotFound
 
 EXAMPLES: Final = (
@@ -62,23 +62,26 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `help`."""
-    parser.add_argument("topic", nargs="?", metavar="TOPIC", help="a command, or " + ", ".join(TOPICS))
+    parser.add_argument("topic", nargs="*", metavar="TOPIC", help="a command, or " + ", ".join(TOPICS))
 
 
 def run(context: Context, flags: Options) -> int:
     """Show help on a topic."""
     del context
-    if flags.topic is None:
+    topic = " ".join(flags.topic)
+    if not topic:
         return show_commands()
-    command = find(flags.topic)
+    command = find(topic)
+    if topic in FAMILIES:
+        return show_family(topic)
     if command is not None:
         sys.stdout.write(parser_of(command).format_help())
-    elif flags.topic in TOPICS:
-        sys.stdout.write("\n".join(TOPICS[flags.topic]) + "\n")
+    elif topic in TOPICS:
+        sys.stdout.write("\n".join(TOPICS[topic]) + "\n")
     else:
         words = [*TOPICS, *(command.name for command in COMMANDS)]
-        near = get_close_matches(flags.topic, words, 3)
-        raise NotFound(f"there is no help on {flags.topic!r}", near=near, next=[["eukhed", "help"]])
+        near = get_close_matches(topic, words, 3)
+        raise NotFound(f"there is no help on {topic!r}", near=near, next=[["eukhed", "help"]])
     return 0
 
 
@@ -94,9 +97,20 @@ def show_commands() -> int:
     return 0
 
 
+def show_family(family: str) -> int:
+    """Show the commands of one family, with an example of each."""
+    found = [command for command in COMMANDS if command.name.partition(" ")[0] == family]
+    lines = [f"eukhed {family}: {FAMILIES[family]}", "", "Commands:"]
+    lines += [f"  {command.name:<13}{command.says}" for command in found]
+    lines += ["", "Examples:", *(f"  {command.examples[0]}" for command in found)]
+    lines += ["", f"eukhed {family} COMMAND --help"]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
 def no_such_command(word: str) -> Invalid:
     """Return the error for a word that is no command, with the near ones."""
     words = [name for command in COMMANDS for name in (command.name, *command.aliases)]
     near = get_close_matches(word, words, 3)
-    following = [["eukhed", near[0], "--help"]] if near else []
+    following = [["eukhed", *near[0].split(), "--help"]] if near else []
     return Invalid(f"there is no command {word!r}", near=near, next=[*following, ["eukhed", "--help"]])

@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
         if unknown and name == "run":
             argv = ["eukhed", "run", "--", *words.split()]
             raise Invalid("what is run stands after `--`", next=[argv, ["eukhed", "run", "--help"]])
-        raise Invalid(f"{name}: {message}", next=[["eukhed", name, "--help"]])
+        raise Invalid(f"{name}: {message}", next=[["eukhed", *name.split(), "--help"]])
 
     def format_help(self) -> str:
         """Examples, then the effect, then usage and flags."""

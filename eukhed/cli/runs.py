@@ -16,7 +16,7 @@ HEADS: Final = ("RUN", "STATE", "EXIT", "TIME", "STARTED", "COMMAND", "")
 # the documented keys of a run (docs/commands.md), in their order
 KEYS: Final = (
     "run", "address", "session", "name", "state", "exit", "signal", "error", "stopped_by", "waiting_for", "command",
-    "label", "cwd", "tty", "submitted_at", "started_at", "ended_at", "seconds", "output_bytes", "dropped_bytes",
+    "label", "job", "cwd", "tty", "submitted_at", "started_at", "ended_at", "seconds", "output_bytes", "dropped_bytes",
     "pid", "unattended",
 )  # fmt: skip
 
@@ -28,6 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="not only the newest")
     parser.add_argument("--state", choices=STATES, metavar="STATE", help=", ".join(STATES))
     parser.add_argument("--label", metavar="L", help="only runs with this label")
+    parser.add_argument("--job", metavar="JOB", help="only runs that this scheduled job made")
     parser.add_argument("-n", type=int, default=SHOWN, metavar="N", help=f"at most N ({SHOWN})")
     parser.add_argument("--no-header", action="store_true", help="rows alone")
 
@@ -55,11 +56,19 @@ def _asked(context: Context, flags: Options) -> tuple[list[dict[str, Any]], int]
         body: dict[str, Any] = {"all": flags.all, "n": flags.n}
         if flags.session or flags.option:
             body["session"] = finding.session(client, context, flags.session, flags.option).id
-        body |= {
-            key: value for key, value in (("state", flags.state), ("label", flags.label)) if value is not None
-        }
+        asked = (("state", flags.state), ("label", flags.label), ("job", _job(context, flags)))
+        body |= {key: value for key, value in asked if value is not None}
         answer = client.request("runs", body, looks=True)
         return answer["runs"], answer.get("total", len(answer["runs"]))
+
+
+def _job(context: Context, flags: Options) -> str | None:
+    """The id of the job that is meant; NotFound when there is none."""
+    if flags.job is None:
+        return None
+    from eukhed.cli import jobs  # noqa: PLC0415 - the jobs files are not for the light path
+
+    return jobs.one(context, flags.job, None).job.id
 
 
 def _from_disk(context: Context, flags: Options) -> tuple[list[dict[str, Any]], int]:
@@ -67,10 +76,11 @@ def _from_disk(context: Context, flags: Options) -> tuple[list[dict[str, Any]], 
 
     named = flags.session or flags.option
     only = disk.find(context.places, named).id if named else None
+    asked = {"state": flags.state, "label": flags.label, "job": _job(context, flags)}
     kept = [
         one
         for one in disk.runs(context.places, only)
-        if flags.state in {None, one["state"]} and flags.label in {None, one["label"]}
+        if all(value in {None, one[key]} for key, value in asked.items())
     ]
     return (kept if flags.all else kept[: flags.n]), len(kept)
 

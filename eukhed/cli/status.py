@@ -1,6 +1,7 @@
 """`eukhed status`: what the daemon does, in a few lines. Exit 4 when none runs."""
 
 import os
+import time
 from typing import Any, Final
 
 from eukhed.cli.context import Context, Options
@@ -41,6 +42,9 @@ def lines(context: Context, told: dict[str, Any]) -> list[str]:
     found += [_row("waiting", cut(plain(_waiting(item)), 80)) for item in told.get("waiting") or []]
     found.append(_row("runs", _runs_line(told.get("runs") or {})))
     found.append(_row("sessions", _sessions_line(told)))
+    if isinstance(job := told.get("next_job"), dict):
+        left = max(0, int(job["at"]) - int(time.time() * 1000)) / 1000
+        found.append(_row("next job", f"{plain(str(job['job']))} in {seconds(left)}"))
     found += [_row("config", plain(str(problem))) for problem in told.get("config_problems") or []]
     if told.get("timing_scale") not in {None, 1}:
         found.append(_row("timing", f"scaled by {told['timing_scale']}: for trying the rules, not for work"))

@@ -29,11 +29,12 @@ def environment_of(
     """
     kept = environment.public(own, base_only=clean)
     for file in files:
-        kept |= environment.of_file(_content(file), file)
+        kept |= environment.of_file(content(file), file)
     return kept | environment.given(own, map(os.fsencode, given))
 
 
-def _content(path: str) -> bytes:
+def content(path: str) -> bytes:
+    """Return what is in a file of variables."""
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -13,15 +13,19 @@ GROUPS: Final = {
     "run": "Run and look",
     "sessions": "Sessions",
     "state": "State",
+    "jobs": "Jobs",
     "daemon": "The daemon",
     "about": "About eukhed",
 }
 
 
+FAMILIES: Final = {"cron": "scheduled jobs"}  # first words of commands that have two
+
+
 class Command(NamedTuple):
     """One command of the table."""
 
-    name: str
+    name: str  # one word, or a family and a word
     group: str
     effect: Effect
     starts: bool  # it may start a daemon
@@ -108,6 +112,42 @@ COMMANDS: Final = (
          "eukhed rewind shop 1180 --worker W --yes      for scripts; `state --json` says which worker"),
     ),
     Command(
+        "cron add", "jobs", "changes", True, "run a command at times that a schedule gives", "cron_add",
+        (
+            'eukhed cron add --name nightly "0 2 * * *" -- make test',
+            'eukhed cron add "in 20m" -- ./remind.sh',
+            'eukhed cron add shop "every 30s" -- curl -fsS localhost/health',
+        ),
+    ),
+    Command(
+        "cron list", "jobs", "reads", False, "list scheduled jobs, the next one first", "cron_list",
+        ("eukhed cron list", "eukhed cron list shop --all --json"), daemon=False,
+    ),
+    Command(
+        "cron show", "jobs", "reads", False, "show one scheduled job in full", "cron_show",
+        ("eukhed cron show nightly",), daemon=False,
+    ),
+    Command(
+        "cron next", "jobs", "reads", False, "print the times that a schedule gives", "cron_next",
+        ('eukhed cron next "0 2 * * *"', 'eukhed cron next "30 2 * * *" --timezone Europe/Berlin -n 10'), daemon=False,
+    ),
+    Command(
+        "cron run", "jobs", "changes", True, "fire a job now, beside its schedule", "cron_change",
+        ("eukhed cron run nightly",),
+    ),
+    Command(
+        "cron pause", "jobs", "changes", False, "fire a job no more until it is resumed", "cron_change",
+        ("eukhed cron pause nightly",), daemon=False,
+    ),
+    Command(
+        "cron resume", "jobs", "changes", True, "start a paused job over: no failures, its next time from now", "cron_change",
+        ("eukhed cron resume nightly",),
+    ),
+    Command(
+        "cron cancel", "jobs", "changes", False, "end a job for good; its record stays", "cron_change",
+        ("eukhed cron cancel nightly",), daemon=False,
+    ),
+    Command(
         "start", "daemon", "changes", True, "start the daemon, or say that it runs", "start",
         ("eukhed start",),
     ),
@@ -153,7 +193,7 @@ COMMANDS: Final = (
 
 
 def find(word: str) -> Command | None:
-    """Return the command of this name or alias."""
+    """Return the command of this name (two words with one blank between) or alias."""
     for command in COMMANDS:
         if word == command.name or word in command.aliases:
             return command

@@ -18,6 +18,7 @@ LABELS: Final = {
     "sessions": "all", "runs": "all", "ps": "look", "status": "look", "log": "look", "doctor": "look",
     "shutdown": "stop", "stop": "stop", "start": "start", "supervise": "try", "attach": "back", "wait": "wait",
     "reopen": "again", "config": "look", "help": "help", "run": "try",
+    "cron": "jobs",
 }  # fmt: skip
 
 
@@ -49,7 +50,8 @@ def steps(error: EukhedError) -> list[Sequence[str]]:
     found: list[Sequence[str]] = []
     for argv in error.next:
         words = [word for word in argv[1:] if not word.startswith("-")]
-        if argv[0] != "eukhed" or not words or any(find(word) for word in words):
+        pairs = [" ".join(words[at : at + 2]) for at in range(len(words) - 1)]
+        if argv[0] != "eukhed" or not words or any(find(word) for word in (*words, *pairs)):
             found.append(argv)
     return found
 

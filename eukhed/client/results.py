@@ -20,6 +20,7 @@ class Status(TypedDict):
     gave_up: list[str]
     runs: dict[str, int]
     waiting: list[dict[str, Any]]
+    next_job: dict[str, Any] | None  # {job, at, session, name}: the scheduled job that is due next
     supervised_by: str
     survives_logout: bool
     config_problems: list[str]

@@ -30,7 +30,7 @@ def commands() -> str:
         "| command | what it does |",
         "|---|---|",
     ]
-    page += [f"| [`{one.name}`](#{one.name}) | {one.says} |" for one in COMMANDS]
+    page += [f"| [`{one.name}`](#{one.name.replace(' ', '-')}) | {one.says} |" for one in COMMANDS]
     for group, title in GROUPS.items():
         page += ["", f"## {title}"]
         for command in COMMANDS:
@@ -68,7 +68,7 @@ def json_page() -> list[str]:
         'milliseconds since 1970, `seconds` and `*_s` are seconds. What is not UTF-8 is `{"base64": ...}`.',
         "",
         "- `status`: `running`, `pid`, `version`, `build`, `protocol`, `generation`, `socket`, `root`, `uptime_s`,",
-        "  `sessions`, `workers`, `gave_up`, `runs`, `waiting`, `supervised_by`, `survives_logout`, `config_problems`,",
+        "  `sessions`, `workers`, `gave_up`, `runs`, `waiting`, `next_job`, `supervised_by`, `survives_logout`, `config_problems`,",
         '  `timing_scale`; without a daemon `{"running": false, ...}` and exit 4',
         "- `ps`: an array of `session`, `name`, `worker`, `pid`, `state`, `work`, `waiting`, `restarts`, `restarts_left`,",
         "  `next_try_at`, `last_error`, `uptime_s`, `cpu_s`, `pss_bytes`, `build`, `adopted`, `orphaned`",
@@ -80,6 +80,9 @@ def json_page() -> list[str]:
         "- `attach`: as `run`, beginning with `attached {run, session, address, state, pid}`",
         "- `wait`: an array of runs, in the order in which they were named",
         "- `log`: one entry a line: `entry`, `run`, `kind`, and `stream`, `offset`, `text | base64` of output, else `data`",
+        "- `cron list`: an array of the jobs as they are stored (`docs/cron.md`), each with `lastRun`: `address`, `session`,",
+        "  `run`, `state`, `exit`, `signal`, `error`, `seconds`; `cron next`: an array of `at`, `local`, `note`",
+        "- `cron run`: `{claim, run, address}`",
         "- `laws`: an array of `id`, `says`, `home`, `checks`",
         '- errors: one object on stderr, `{"error": {"code", "message", "next": [argv, ...], "exit"}}` ([errors](errors.md))',
     ]

@@ -3,13 +3,17 @@ _eukhed() {
   local cur=${COMP_WORDS[COMP_CWORD]} command= words= i
   for ((i = 1; i < COMP_CWORD; i++)); do
     [[ ${COMP_WORDS[i]} == -- ]] && return
-    [[ -z $command && ${COMP_WORDS[i]} != -* ]] && command=${COMP_WORDS[i]}
+    [[ ${COMP_WORDS[i]} == -* ]] && continue
+    case $command in
+      "") command=${COMP_WORDS[i]} ;;
+      cron) command="$command ${COMP_WORDS[i]}" ;;
+    esac
   done
   case $command in
-    "") words="a attach completion config demo detach help kill laws log logs ls new ps reopen rewind rewind-plan run runs send sessions show shutdown start state status stop supervise wait --help --json --home --socket --quiet --verbose --color --version" ;;
+    "") words="a attach completion config cron demo detach help kill laws log logs ls new ps reopen rewind rewind-plan run runs send sessions show shutdown start state status stop supervise wait --help --json --home --socket --quiet --verbose --color --version" ;;
     run) words="--tty --no-tty --detach --session --label --env --env-file --clean-env --cwd --nice --umask --no-survive --on-signal --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
-    runs) words="--session --all --state --label --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    runs) words="--session --all --state --label --job --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     wait) words="--session --all --any --timeout --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     send) words="--session --stdin --eof --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     stop) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
@@ -23,6 +27,14 @@ _eukhed() {
     state) words="--session --at --since --follow --worker --full --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     rewind-plan) words="--session --worker --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     rewind) words="--session --worker --dry-run --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    "cron add") words="--name --session --new --prompt --timezone --env --env-file --cwd --nice --umask --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    "cron list") words="--session --all --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "cron show") words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "cron next") words="--timezone --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    "cron run") words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "cron pause") words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "cron resume") words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "cron cancel") words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     start) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     supervise) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     shutdown) words="--if-idle --force --keep-scheduled --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
@@ -33,6 +45,7 @@ _eukhed() {
     laws) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     demo) words="--svg --keep --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     help) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    cron) words="add list show next run pause resume cancel" ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }

@@ -32,6 +32,7 @@ _eukhed() {
     'laws:list the rules that hold for every input, and what checks each'
     'demo:kill everything in turn and show that a run goes on'
     'help:show help on a command or a topic'
+    'cron:scheduled jobs'
   )
   if (( CURRENT == 2 )); then
     _describe command commands
@@ -41,10 +42,19 @@ _eukhed() {
     _normal
     return
   fi
-  case $words[2] in
+  local command=$words[2]
+  case $command in
+    cron)
+      if (( CURRENT == 3 )); then
+        compadd -- add list show next run pause resume cancel
+        return
+      fi
+      command="$words[2] $words[3]" ;;
+  esac
+  case $command in
     run) compadd -- '--tty' '--no-tty' '--detach' '--session' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--on-signal' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     attach|a) compadd -- '--session' '--read-only' '--exclusive' '--lines' '--all' '--on-signal' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
-    runs) compadd -- '--session' '--all' '--state' '--label' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    runs) compadd -- '--session' '--all' '--state' '--label' '--job' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
     wait) compadd -- '--session' '--all' '--any' '--timeout' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     send) compadd -- '--session' '--stdin' '--eof' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     stop) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
@@ -58,6 +68,14 @@ _eukhed() {
     state) compadd -- '--session' '--at' '--since' '--follow' '--worker' '--full' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     rewind-plan) compadd -- '--session' '--worker' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     rewind) compadd -- '--session' '--worker' '--dry-run' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    "cron add") compadd -- '--name' '--session' '--new' '--prompt' '--timezone' '--env' '--env-file' '--cwd' '--nice' '--umask' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    "cron list") compadd -- '--session' '--all' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "cron show") compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "cron next") compadd -- '--timezone' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    "cron run") compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "cron pause") compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "cron resume") compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "cron cancel") compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1) ;;
     start) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     supervise) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     shutdown) compadd -- '--if-idle' '--force' '--keep-scheduled' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
