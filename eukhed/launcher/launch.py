@@ -16,6 +16,7 @@ from eukhed.paths import Places
 from eukhed.timing import Timing
 
 PAUSE_S: Final = 0.01
+READY_MIN_MS: Final = 5000  # a program that starts takes its time, however the rules are scaled
 TURNS_MAX: Final = 8  # daemons that come and go under one launch
 SUPERVISOR: Final = "eukhed.supervisor"
 
@@ -107,9 +108,9 @@ def _there(look: _Look) -> Daemon:
 
 def _start(launcher: Launcher) -> None:
     """Start one; that another launcher was faster is no failure."""
-    waits = launcher.timing.waits
+    ready_ms = max(launcher.timing.waits.connect_ms, READY_MIN_MS)
     try:
-        daemonize.start(launcher.places, launcher.environ, waits.connect_ms, launcher.supervisor)
+        daemonize.start(launcher.places, launcher.environ, ready_ms, launcher.supervisor)
     except Broken:
         if not daemon_runs(launcher.places):
             raise
