@@ -7,12 +7,14 @@ import os
 import time
 from typing import Any
 
-from eukhed.errors import EukhedError, NotFound
+from eukhed.errors import Broken, EukhedError, Invalid, NotFound, UnknownSession
 from eukhed.host.files import SystemFiles
 from eukhed.paths import Places
 from eukhed.storage.heads import Heads
 from eukhed.storage.listing import SessionRow
 from eukhed.storage.listing import sessions as list_sessions
+from eukhed.storage.live import Records
+from eukhed.storage.lookup import Found
 from eukhed.storage.lookup import find as find_row
 from eukhed.storage.reading import read_records
 from eukhed.storage.records import Task
@@ -38,17 +40,56 @@ def sessions(at: Places, *, archived: bool) -> list[dict[str, Any]]:
 
 def find(at: Places, wanted: str | None) -> SessionRow:
     """Return the session that is meant from this directory; UnknownSession or NotFound as the daemon says it."""
+    return found(at, wanted).session
+
+
+def found(at: Places, wanted: str | None, *, damaged: bool = False) -> Found:
+    """Return the session that is meant, with the ones that it was preferred to.
+
+    With `damaged` one that cannot be read is found by its id.
+
+    Raises:
+        UnknownSession, NotFound: there is none, or a name that several have.
+        Broken: the one of that id cannot be read.
+    """
+    heads = Heads()
+    known = list_sessions(SystemFiles(), at, heads)
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         cwd = "/"
-    return find_row(SystemFiles(), rows(at), wanted, cwd, os.path.expanduser("~")).session
+    try:
+        return find_row(SystemFiles(), known, wanted, cwd, os.path.expanduser("~"))
+    except UnknownSession as error:
+        reason = heads.unread.get(wanted or "")
+        if reason is None or wanted is None:
+            raise
+        if damaged:
+            return Found(SessionRow(wanted, wanted, "", 0, archived=False, legacy=False))
+        told = f"session {wanted} cannot be read: {reason}"
+        raise Broken(told, next=[["eukhed", "doctor", "--session", wanted]]) from error
+
+
+def storage(at: Places, row: SessionRow) -> str:
+    """Return the path of a session's storage.
+
+    Raises:
+        Invalid: it is an older file, which was not imported yet.
+    """
+    if row.legacy:
+        raise Invalid(f"session {row.name} is an older file", next=[["eukhed", "import", row.name]])
+    return at.storage(row.id)
+
+
+def records(at: Places, row: SessionRow) -> Records:
+    """Return all records of a session, whoever writes it."""
+    return read_records(SystemFiles(), storage(at, row))
 
 
 def tasks(at: Places, row: SessionRow) -> list[Task]:
     """Return the command runs of a session, oldest first."""
-    records = read_records(SystemFiles(), at.storage(row.id))
-    return sorted((task for task in records.tasks.values() if task.kind == COMMAND), key=lambda task: task.id)
+    known = records(at, row).tasks.values()
+    return sorted((task for task in known if task.kind == COMMAND), key=lambda task: task.id)
 
 
 def task(at: Places, row: SessionRow, number: int | None) -> Task:

@@ -1,25 +1,30 @@
-"""`eukhed log`: what runs wrote, from the disk; with --follow what they write on."""
+"""`eukhed log`: what runs wrote, from the disk; with --follow what they write on, and what later ones write."""
 
 import argparse
 import os
-import shlex
 import subprocess
 import sys
-from typing import IO, Any, Final, NamedTuple
+import time
+from collections.abc import Iterator
+from typing import IO, Final, NamedTuple
 
-from eukhed.cli import disk, finding, transcript
+from eukhed.cli import disk, finding, pager, transcript
 from eukhed.cli.context import Context, Options, is_terminal
 from eukhed.cli.controls import Stripper
+from eukhed.cli.following import follow
 from eukhed.cli.interrupt_law import Chosen
+from eukhed.cli.moments import moment_ms
+from eukhed.cli.pages import JsonPages, Pages
 from eukhed.cli.picture import Bytes
-from eukhed.cli.render import plain, to_json
+from eukhed.cli.transcript import Part
 from eukhed.cli.view import Plan, View
 from eukhed.client.attachment import Attachment, Stream
 from eukhed.client.client import Client
-from eukhed.errors import NoDaemon
+from eukhed.errors import Corrupt, NoDaemon
 from eukhed.storage.listing import SessionRow
 from eukhed.storage.plain import words
-from eukhed.storage.runs import OUTPUT
+from eukhed.storage.records import Task
+from eukhed.storage.runs import run_row
 
 ON_SIGNAL: Final[Chosen] = "detach"
 
@@ -34,97 +39,118 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--raw", action="store_true", help="keep control sequences when stdout is no terminal"
     )
     parser.add_argument(
-        "-f", "--follow", action="store_true", help="go on with what the run writes; its last one for S"
+        "-f", "--follow", action="store_true", help="go on with what is written; of S by later runs too"
+    )
+    parser.add_argument(
+        "--since", type=_bound, metavar="T|N",
+        help="runs that ran since (2h, 2026-11-30, 10:00), or what comes after entry N",
+    )  # fmt: skip
+    parser.add_argument(
+        "--until", type=_bound, metavar="T|N", help="runs that began by then, or up to entry N"
     )
 
 
-class _Shown(NamedTuple):
-    """Up to where a run was shown."""
+class _Bound(NamedTuple):
+    """An entry's number, or a moment in ms since 1970."""
 
-    run: int | None
-    after: dict[Stream, int]
+    entry: int | None
+    at: int | None
+
+
+NO_BOUND: Final = _Bound(None, None)
+
+
+def _bound(text: str) -> _Bound:
+    if text.isdecimal():
+        return _Bound(int(text), None)
+    return _Bound(None, moment_ms(text, int(time.time() * 1000)))
 
 
 def run(context: Context, flags: Options) -> int:
-    """Print the transcript."""
+    """Print the transcript; of a damaged session what comes before the damage."""
     named = finding.target(flags.target)
     row = disk.find(context.places, finding.wanted(context, named.session, flags.session))
-    number = named.run
-    if number is not None or flags.follow:
-        number = disk.task(context.places, row, number).id
-    if context.json:
-        _as_json(context, row, number)
-        return 0
-    keep = flags.raw or is_terminal(1)
-    pager = None if flags.follow else _pager(context)
-    if pager is None:
-        shown = _print(context, row, number, sys.stdout.buffer, keep=keep)
+    number = None if named.run is None else disk.task(context.places, row, named.run).id
+    damage, tasks = _tasks(context, row)
+    asked = _Asked(row, number, tasks, flags.since or NO_BOUND, flags.until or NO_BOUND)
+    argv = None if flags.follow else pager.chosen(context)
+    if argv is not None:
+        _paged(context, asked, argv)
     else:
-        shown = _paged(context, row, number, pager)
-    if flags.follow:
-        return _follow(context, row, shown, keep=keep)
+        keep = flags.raw or is_terminal(1)
+        pages = _pages(context, asked, sys.stdout.buffer, keep=keep)
+        _print(context, asked, pages)
+        if flags.follow and damage is None:
+            return _follow(context, asked, pages, keep=keep)
+        pages.close()
+    if damage is not None:
+        raise damage
     return 0
 
 
-def _print(context: Context, row: SessionRow, number: int | None, out: IO[bytes], *, keep: bool) -> _Shown:
-    after: dict[Stream, int] = {"out": 0, "err": 0}
-    strippers: dict[tuple[int | None, str | None], Stripper] = {}
-    titles = (
-        {one.id: words(one.input["argv"]) for one in disk.tasks(context.places, row)}
-        if number is None
-        else {}
-    )
-    last: int | None = number
-    for part in transcript.parts(context.places, row, number):
-        if part.run != last and number is None and part.run in titles:
-            last = part.run
-            out.write(f"── {row.name}/{part.run} · {plain(titles[part.run])} ──\n".encode())
-        if part.stream is not None:
-            after[part.stream] = max(after[part.stream], part.offset + part.length)
-        if part.kind == OUTPUT:
-            stripper = strippers.setdefault((part.run, part.stream), Stripper())
-            out.write(part.data if keep else stripper.strip(part.data))
-        elif (note := transcript.note_of(part)) is not None:
-            out.write(f"── {note} ──\n".encode())
-    for stripper in strippers.values():
-        out.write(stripper.rest())
-    out.flush()
-    return _Shown(number, after)
+class _Asked(NamedTuple):
+    """What is to be printed."""
+
+    row: SessionRow
+    run: int | None  # None: all of the session's
+    tasks: list[Task]
+    since: _Bound
+    until: _Bound
 
 
-def _as_json(context: Context, row: SessionRow, number: int | None) -> None:
-    """One entry a line; bytes that are no text are base64."""
-    for part in transcript.parts(context.places, row, number):
-        told: dict[str, Any] = {"entry": part.entry, "run": part.run, "kind": part.kind}
-        if part.kind == OUTPUT:
-            try:
-                told |= {"stream": part.stream, "offset": part.offset, "text": part.data.decode()}
-            except UnicodeDecodeError:
-                told |= {"stream": part.stream, "offset": part.offset} | _base64(part.data)
-        else:
-            told["data"] = part.told
-        context.out(to_json(told))
+def _tasks(context: Context, row: SessionRow) -> tuple[Corrupt | None, list[Task]]:
+    try:
+        return None, disk.tasks(context.places, row)
+    except Corrupt as error:
+        return error, []
 
 
-def _base64(data: bytes) -> dict[str, str]:
-    from base64 import b64encode  # noqa: PLC0415 - rare
+def _pages(context: Context, asked: _Asked, out: IO[bytes], *, keep: bool) -> Pages:
+    kind = JsonPages if context.json else Pages
+    pages = kind(out, asked.row.name, keep=keep, titled=asked.run is None)
+    for task in asked.tasks:
+        pages.title(task.id, words(task.input["argv"]))
+    return pages
 
-    return {"base64": b64encode(data).decode()}
+
+def _print(context: Context, asked: _Asked, pages: Pages) -> None:
+    for part in _bounded(context, asked):
+        pages.part(part)
+    pages.flush()
 
 
-def _follow(context: Context, row: SessionRow, shown: _Shown, *, keep: bool) -> int:
+def _bounded(context: Context, asked: _Asked) -> Iterator[Part]:
+    """The entries between --since and --until."""
+    row, since, until = asked.row, asked.since, asked.until
+    rows = {task.id: run_row(task, row.id, row.name, 0) for task in asked.tasks}
+    left_out = {
+        run
+        for run, told in rows.items()
+        if (since.at is not None and told["ended_at"] is not None and told["ended_at"] < since.at)
+        or (until.at is not None and (told["started_at"] or told["submitted_at"]) > until.at)
+    }
+    for part in transcript.parts(context.places, row, asked.run, since.entry or 0):
+        if until.entry is not None and part.entry > until.entry:
+            return
+        if part.run not in left_out:
+            yield part
+
+
+def _follow(context: Context, asked: _Asked, pages: Pages, *, keep: bool) -> int:
     """Go on from the bytes that were shown, as a client that only looks."""
-    assert shown.run is not None
+    if asked.run is None or context.json:
+        return follow(context, asked.row, pages, asked.run)
+    pages.close()
     try:
         client = Client(context.places)
     except NoDaemon:
         return 0  # nobody writes on
     with client:
-        attachment = Attachment(client, row.id, shown.run, look=True)
-        attachment.first(lines=None, after=shown.after)
+        attachment = Attachment(client, asked.row.id, asked.run, look=True)
+        attachment.first(lines=None, after=pages.places(asked.run))
         plan = Plan(
-            f"{row.name}/{shown.run}", "", raw=False, typed=False, looks=True, owner=False, chosen=ON_SIGNAL,
-            detach_key="none",
+            f"{asked.row.name}/{asked.run}", "", raw=False, typed=False, looks=True, owner=False,
+            chosen=ON_SIGNAL, detach_key="none",
         )  # fmt: skip
         View(client, attachment, plan, _Log(keep=keep, quiet=context.loud < 0)).show()
     return 0
@@ -142,19 +168,15 @@ class _Log(Bytes):
         return 1, data if self._keep else self._strippers[stream].strip(data)
 
 
-def _pager(context: Context) -> list[str] | None:
-    if not (is_terminal(0) and is_terminal(1)):
-        return None
-    chosen = context.environ.get("EUKHED_PAGER") or context.environ.get("PAGER") or ""
-    return shlex.split(chosen) or None
-
-
-def _paged(context: Context, row: SessionRow, number: int | None, argv: list[str]) -> _Shown:
+def _paged(context: Context, asked: _Asked, argv: list[str]) -> None:
+    """Write it to a person's pager as it is read, however long it is."""
     environ = dict(os.environ)
     environ.setdefault("LESS", "FRX")
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, env=environ) as pager:
-        assert pager.stdin is not None
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, env=environ) as process:
+        assert process.stdin is not None
         try:
-            return _print(context, row, number, pager.stdin, keep=True)
-        except BrokenPipeError:  # it was left before the end
-            return _Shown(number, {"out": 0, "err": 0})
+            pages = _pages(context, asked, process.stdin, keep=True)
+            _print(context, asked, pages)
+            pages.close()
+        except BrokenPipeError:
+            return  # it was left before the end

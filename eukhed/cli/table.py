@@ -80,12 +80,12 @@ COMMANDS: Final = (
     ),
     Command(
         "log", "run", "reads", False, "print what runs wrote, from the disk", "log",
-        ("eukhed log shop/14", "eukhed log shop --follow", "eukhed log shop/14 --raw > out.txt"),
+        ("eukhed log shop/14", "eukhed log shop --follow", "eukhed log shop --since 2h", "eukhed log shop/14 --raw > out.txt"),
         aliases=("logs",), daemon=False,
     ),
     Command(
-        "show", "run", "reads", False, "show one run in full", "show",
-        ("eukhed show shop/14", "eukhed show shop/14 --env"), daemon=False,
+        "show", "run", "reads", False, "show one run or record in full", "show",
+        ("eukhed show shop/14", "eukhed show shop/14 --env", "eukhed show shop 1180"), daemon=False,
     ),
     Command(
         "sessions", "sessions", "reads", False, "list sessions", "sessions",
@@ -94,6 +94,42 @@ COMMANDS: Final = (
     Command(
         "new", "sessions", "changes", True, "make a session for a directory", "new",
         ("eukhed new", "eukhed new api --cwd ~/src/api"),
+    ),
+    Command(
+        "rename", "sessions", "changes", False, "give a session another name", "rename",
+        ("eukhed rename shop store",), daemon=False,
+    ),
+    Command(
+        "fork", "sessions", "changes", True, "make a session that goes on from a point of another one", "fork",
+        ("eukhed fork shop", "eukhed fork shop --at 1180 --name try", "eukhed fork shop --at start --cwd ~/src/other"),
+    ),
+    Command(
+        "export", "sessions", "reads", False, "write a session to stdout, whole or to be read", "export",
+        ("eukhed export shop > shop.jsonl", "eukhed export shop --format md > shop.md"), daemon=False,
+    ),
+    Command(
+        "import", "sessions", "changes", False, "make a session of a file that export or an older version wrote",
+        "importing", ("eukhed import shop.jsonl", "eukhed import shop.jsonl --name copy --cwd ~/src/copy"), daemon=False,
+    ),
+    Command(
+        "archive", "sessions", "changes", False, "take a session out of lists, and keep it", "archive",
+        ("eukhed archive shop", "eukhed archive shop --force --yes"), daemon=False,
+    ),
+    Command(
+        "unarchive", "sessions", "changes", False, "put an archived session back into lists", "archive",
+        ("eukhed unarchive shop",), daemon=False,
+    ),
+    Command(
+        "delete", "sessions", "destroys", False, "remove a session for good", "delete",
+        ("eukhed delete shop --dry-run", "eukhed delete shop", "eukhed delete shop --force --yes"), daemon=False,
+    ),
+    Command(
+        "search", "sessions", "reads", False, "find a text in all transcripts", "search",
+        ("eukhed search 'cannot allocate'", "eukhed search -i error shop --since 2d"), daemon=False,
+    ),
+    Command(
+        "clean", "sessions", "destroys", False, "remove the output of finished runs", "clean",
+        ("eukhed clean --dry-run", "eukhed clean --older 7d --yes", "eukhed clean shop --older 0s"), daemon=False,
     ),
     Command(
         "reopen", "sessions", "changes", True, "start a session over that was given up", "reopen", ("eukhed reopen etl",),

@@ -73,15 +73,17 @@ class Drain:
             self.over.set()
 
     async def one_if_idle(self, house: House, keeper: "Keeper", actor: str) -> None:
-        """Close one session's worker, only if it is idle. Busy when it is not, or cannot be asked."""
+        """Close one session's worker, only if it is idle; it is gone then. Busy when it is not, or cannot be asked."""
         async with self._turn:
             number = next(self._numbers)
             answers = await self._ask(house, [keeper], number)
             facts = Facts(list(answers.values()), starting=keeper.link is None, scheduled=False)
-            if verdict(facts) is Verdict.RELEASE or not await _stop_idle(keeper, number, actor):
+            order = None if verdict(facts) is Verdict.RELEASE else await _stop_idle(keeper, number, actor)
+            if order is None or order.outcome != "stopped":
                 if keeper.link is not None:
                     keeper.link.tell("release", {"quiesce": number})
                 raise Busy(f"session {keeper.route.name} has work", work=_work([keeper]))
+        await order.settled.wait()  # whoever asked may open the storage then
 
     async def _all(self, house: House, mode: Mode, actor: str) -> None:
         """All workers leave, side by side."""
@@ -119,7 +121,8 @@ class Drain:
             if verdict(Facts(list(answers.values()), starting, scheduled)) is Verdict.RELEASE:
                 raise Busy("there is work", work=_work(asked), next=[["eukhed", "shutdown", "--force"]])
             for keeper in asked:
-                if after_stop(obeyed=await _stop_idle(keeper, number, actor)) is AfterStop.SERVE_ON:
+                order = await _stop_idle(keeper, number, actor)
+                if after_stop(obeyed=order.outcome == "stopped") is AfterStop.SERVE_ON:
                     raise Busy("work began meanwhile", work=_work(asked))
         except Busy:
             for keeper in house.keepers.values():
@@ -164,12 +167,12 @@ async def _stop(keeper: "Keeper", mode: Mode, actor: str) -> None:
         LOG.error("session %s was not stopped: %s", keeper.route.name, order.error.message)
 
 
-async def _stop_idle(keeper: "Keeper", number: int, actor: str) -> bool:
-    """Whether the worker obeys. Its exit is waited for with all the others'."""
+async def _stop_idle(keeper: "Keeper", number: int, actor: str) -> StopOrder:
+    """Return when the worker obeys or not (`outcome`); its exit, which settles the order, comes later."""
     order = StopOrder("idle", actor, number)
     keeper.stop(order)
     await order.obeyed.wait()
-    return order.outcome == "stopped"
+    return order
 
 
 def _work(keepers: "list[Keeper]") -> list[dict[str, Any]]:

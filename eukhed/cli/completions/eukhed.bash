@@ -10,7 +10,7 @@ _eukhed() {
     esac
   done
   case $command in
-    "") words="a attach completion config cron demo detach help kill laws log logs ls new ps reopen rewind rewind-plan run runs send sessions show shutdown start state status stop supervise wait --help --json --home --socket --quiet --verbose --color --version" ;;
+    "") words="a archive attach clean completion config cron delete demo detach export fork help import kill laws log logs ls new ps rename reopen rewind rewind-plan run runs search send sessions show shutdown start state status stop supervise unarchive wait --help --json --home --socket --quiet --verbose --color --version" ;;
     run) words="--tty --no-tty --detach --session --label --env --env-file --clean-env --cwd --nice --umask --no-survive --on-signal --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     runs) words="--session --all --state --label --job --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
@@ -19,10 +19,19 @@ _eukhed() {
     stop) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     kill) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     detach) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
-    log|logs) words="--session --raw --follow --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    log|logs) words="--session --raw --follow --since --until --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     show) words="--session --env --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     sessions|ls) words="--all --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     new) words="--cwd --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    rename) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    fork) words="--session --at --name --cwd --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    export) words="--session --format --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    import) words="--name --cwd --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    archive) words="--session --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    unarchive) words="--session --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    delete) words="--force --yes --dry-run --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    search) words="--ignore-case --since --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    clean) words="--older --yes --dry-run --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     reopen) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     state) words="--session --at --since --follow --worker --full --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     rewind-plan) words="--session --worker --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;

@@ -14,10 +14,19 @@ _eukhed() {
     'detach:detach the clients that are attached; the runs go on'
     'log:print what runs wrote, from the disk'
     'logs:print what runs wrote, from the disk'
-    'show:show one run in full'
+    'show:show one run or record in full'
     'sessions:list sessions'
     'ls:list sessions'
     'new:make a session for a directory'
+    'rename:give a session another name'
+    'fork:make a session that goes on from a point of another one'
+    'export:write a session to stdout, whole or to be read'
+    'import:make a session of a file that export or an older version wrote'
+    'archive:take a session out of lists, and keep it'
+    'unarchive:put an archived session back into lists'
+    'delete:remove a session for good'
+    'search:find a text in all transcripts'
+    'clean:remove the output of finished runs'
     'reopen:start a session over that was given up'
     'state:show what a session holds, as a tree - now, at a past point, or as it changes'
     'rewind-plan:show what going back to a cursor would do'
@@ -60,10 +69,19 @@ _eukhed() {
     stop) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     kill) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     detach) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
-    log|logs) compadd -- '--session' '--raw' '--follow' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    log|logs) compadd -- '--session' '--raw' '--follow' '--since' '--until' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     show) compadd -- '--session' '--env' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     sessions|ls) compadd -- '--all' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     new) compadd -- '--cwd' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    rename) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    fork) compadd -- '--session' '--at' '--name' '--cwd' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    export) compadd -- '--session' '--format' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    import) compadd -- '--name' '--cwd' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    archive) compadd -- '--session' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    unarchive) compadd -- '--session' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    delete) compadd -- '--force' '--yes' '--dry-run' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    search) compadd -- '--ignore-case' '--since' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    clean) compadd -- '--older' '--yes' '--dry-run' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     reopen) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
     state) compadd -- '--session' '--at' '--since' '--follow' '--worker' '--full' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     rewind-plan) compadd -- '--session' '--worker' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
