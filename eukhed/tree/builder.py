@@ -5,7 +5,7 @@ is built, and sees every commit that was queued before it.
 """
 
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Final, NamedTuple
 
 import anyio
@@ -15,7 +15,7 @@ from eukhed.errors import StateError
 from eukhed.storage.records import Committed, Task
 from eukhed.tree.live import LiveTree, Span
 
-BATCH: Final = 256  # commits of the log between two turns of the loop
+BATCH: Final = 16  # commits of the log between two turns of the loop: a third of a millisecond
 
 
 class Refusal(NamedTuple):
@@ -44,19 +44,23 @@ class Builder:
             self._more.set()
 
     async def run(
-        self, tasks: Iterable[Task], history: Iterable[Committed]
+        self,
+        tasks: Iterable[Task],
+        history: Iterable[Committed],
+        aside: Callable[[], Awaitable[None]] = checkpoint,
     ) -> AsyncGenerator[Span | Refusal, None]:
         """Build the tree from the log, then take what was queued, for good; what each commit did, in order.
 
         `tasks`: those of the storage as it is now. `history`: the log from its start, at least up to where
-        `heard` began; an overlap counts once. The iteration ends when the tree has stopped, and `stopped` says why.
+        `heard` began; an overlap counts once. `aside`: called after every few commits of it, to let others go
+        on. The iteration ends when the tree has stopped, and `stopped` says why.
         """
         try:
             self._tree.learn(tasks)
             for number, committed in enumerate(history):
                 self._tree.take(committed)
                 if number % BATCH == 0:
-                    await checkpoint()
+                    await aside()
             self._built.set()
             while self._tree.stopped is None:
                 self._more = anyio.Event()

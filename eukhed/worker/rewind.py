@@ -29,7 +29,7 @@ from eukhed.worker.work import Item, Work
 
 KIND: Final = "rewind"  # of the entries; and the actor of the stops
 TOLD_MAX: Final = 100  # nodes of each list of a plan that are described
-SLICE: Final = 2048  # records looked at between two turns of the loop
+SLICE: Final = 512  # records looked at between two turns of the loop
 
 
 class Rewinds:

@@ -14,7 +14,6 @@ from contextlib import aclosing
 from typing import Any, Final
 
 import anyio
-from anyio.lowlevel import checkpoint
 
 from eukhed.errors import ConnectionLost, StateError
 from eukhed.tree import feed, history
@@ -24,21 +23,23 @@ from eukhed.tree.records import Put, Record
 from eukhed.wire.codec import encode, joined_list, joined_map
 from eukhed.wire.messages import CHUNK_BYTES, Event
 from eukhed.worker.large import Large
+from eukhed.worker.quiet import Quiet
 from eukhed.worker.session import Session
 from eukhed.worker.uplink import Uplink
 
-ITEMS: Final = 64  # of a reply between two turns of the loop: under a millisecond
-MARKS: Final = 2048  # records looked at for marks, likewise
+ITEMS: Final = 16  # of a reply between two turns of the loop: a quarter of a millisecond
+MARKS: Final = 512  # records looked at for marks, likewise
 LOG: Final = logging.getLogger("eukhed.worker.tree")
 
 
 class SessionTree:
     """One session's tree, and the clients that follow it."""
 
-    def __init__(self, session: Session, uplink: Uplink, worker: str) -> None:
+    def __init__(self, session: Session, uplink: Uplink, worker: str, quiet: Quiet) -> None:
         self.worker: Final = worker
         self._session = session
         self._uplink = uplink
+        self._quiet = quiet
         self._builder = Builder(worker)
         self._until = session.listen(self._builder.heard)
         self._spans: deque[Span] = deque()  # added, not told yet; their records are the tree's anyway
@@ -86,13 +87,13 @@ class SessionTree:
         snapshot = tree.snapshot(at)
         fields = {"worker": self.worker, "cursor": snapshot.cursor}
         told = tree.since(0, snapshot.cursor) if marks else None
-        return Large(fields, "nodes", _nodes(tree, snapshot.nodes(), told))
+        return Large(fields, "nodes", _nodes(tree, snapshot.nodes(), told, self._quiet))
 
     async def records(self, since: int, worker: Any = None) -> Large:
         """What was recorded after a cursor."""
         tree = await self.now(worker)
         fields = {"worker": self.worker, "cursor": tree.cursor, "since": since}
-        return Large(fields, "records", _records(tree, tree.since(since)))
+        return Large(fields, "records", _records(tree, tree.since(since), self._quiet))
 
     # its life
 
@@ -103,7 +104,9 @@ class SessionTree:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._tell)
-                async with aclosing(self._builder.run(self._session.tasks(), log)) as happened:
+                async with aclosing(
+                    self._builder.run(self._session.tasks(), log, self._quiet.aside)
+                ) as happened:
                     async for one in happened:
                         self._happened(one)
                 tasks.cancel_scope.cancel()
@@ -175,22 +178,24 @@ def _update(tree: LiveTree, start: int, cursor: int, records: list[bytes]) -> by
     return joined_map(fields | {"records": joined_list(records)})
 
 
-async def _nodes(tree: LiveTree, nodes: Iterator[Put], told: Iterator[Record] | None) -> AsyncIterator[Any]:
+async def _nodes(
+    tree: LiveTree, nodes: Iterator[Put], told: Iterator[Record] | None, quiet: Quiet
+) -> AsyncIterator[Any]:
     marks: dict[int, int] = {}
     for cursor, record in enumerate(told or (), 1):
         if isinstance(record, Put):
             marks[record.id] = cursor
         if cursor % MARKS == 0:
-            await checkpoint()
+            await quiet.aside()
     for number, put in enumerate(nodes, 1):
         item = feed.node_item(put, tree)
         yield item if told is None else item | {"at": marks[put.id]}
         if number % ITEMS == 0:
-            await checkpoint()
+            await quiet.aside()
 
 
-async def _records(tree: LiveTree, records: Iterator[Record]) -> AsyncIterator[Any]:
+async def _records(tree: LiveTree, records: Iterator[Record], quiet: Quiet) -> AsyncIterator[Any]:
     for number, record in enumerate(records, 1):
         yield feed.record_item(record, tree)
         if number % ITEMS == 0:
-            await checkpoint()
+            await quiet.aside()

@@ -43,6 +43,7 @@ from eukhed.worker.handed import Handed
 from eukhed.worker.holding import Holders
 from eukhed.worker.inbox import serve, serve_descriptors
 from eukhed.worker.queue import Queue
+from eukhed.worker.quiet import Quiet
 from eukhed.worker.rewind import Rewinds
 from eukhed.worker.runs import Runs
 from eukhed.worker.schedule import SessionJobs
@@ -120,6 +121,8 @@ async def _serve(
     descriptors: DescriptorChannel,
     log: logging.Logger,
 ) -> None:
+    quiet = Quiet(host.clock, host.off_loop)
+    host = host._replace(off_loop=quiet)
     path = settings.places.storage(spec.session)
     imported = await host.off_loop(lambda: import_listed(host.files, settings.places, spec.session))
     if imported is not None:
@@ -132,7 +135,7 @@ async def _serve(
             sockets = await _listen(network, settings.places, spec)
             try:
                 async with anyio.create_task_group() as tasks:
-                    desk = _desk(host, network, holders, spec, settings, uplink, session, tasks, log)
+                    desk = _desk(host, network, holders, spec, settings, uplink, session, tasks, quiet, log)
                     await _live(desk, sockets, link, descriptors)
                     tasks.cancel_scope.cancel()
             finally:
@@ -226,6 +229,7 @@ def _desk(
     uplink: Uplink,
     session: Session,
     tasks: TaskGroup,
+    quiet: Quiet,
     log: logging.Logger,
 ) -> Desk:
     places, timing, work_set = settings.places, settings.timing, Work()
@@ -246,7 +250,7 @@ def _desk(
         {**settings.environ, b"EUKHED_SOCKET": spec.socket.encode()},
         Queue(session),
     )
-    runs, tree = Runs(session, gate, bench, tasks), SessionTree(session, uplink, spec.instance)
+    runs, tree = Runs(session, gate, bench, tasks), SessionTree(session, uplink, spec.instance, quiet)
     return Desk(
         host,
         network,
