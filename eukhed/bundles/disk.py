@@ -7,19 +7,20 @@ and the directory flushed. Directories are 0755 and files 0644: a repository sha
 import errno
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
 from eukhed.bundles.layout_law import NO_VERSION, stage_name
 from eukhed.errors import DiskFull, FileTrouble, TooLarge
-from eukhed.host.seam import Files, Modes
+from eukhed.host.seam import File, Files, Flusher, Modes
 
 Notice = Callable[[str], None]  # told in one line what was skipped
 
 DIRECTORY_MODE: Final = 0o755
 FILE_MODE: Final = 0o644
 _TOKEN_BYTES: Final = 8
+_OPEN_MAX: Final = 64  # descriptors at a time
 _PIECE_BYTES: Final = 1 << 20
 _TRIES: Final = 8  # a mint sweeps what it finds hidden; that it meets one write this often is no chance
 SHORT: Final = errno.ENOSPC  # why a write to a disk is short
@@ -71,17 +72,37 @@ def read_file(files: Files, path: str, limit_bytes: int | None = None) -> bytes:
     return bytes(data)
 
 
-def write_file(files: Files, path: str, data: bytes) -> None:
-    """Make a file and flush it; its name is not flushed. OSError: it exists, or as the system says."""
-    file = files.open(path, write=True, create=True, exclusive=True)
+def write_files(files: Files, contents: Mapping[str, bytes], directories: Sequence[str] = ()) -> None:
+    """Make files, by path, and flush them and these directories. OSError: one exists, or as the system says."""
+    opened: list[File] = []
     try:
-        left = memoryview(data)
-        while left:
-            left = left[file.append(bytes(left)) :]
-        set_mode(files, path, FILE_MODE)
-        file.flush()
+        for path, data in contents.items():
+            if len(opened) == _OPEN_MAX:
+                _flush(files, opened, ())
+                _close(opened)
+            opened.append(files.open(path, write=True, create=True, exclusive=True))
+            left = memoryview(data)
+            while left:
+                left = left[opened[-1].append(bytes(left)) :]
+            set_mode(files, path, FILE_MODE)
+        _flush(files, opened, directories)
     finally:
-        file.close()
+        _close(opened)
+
+
+def _flush(files: Files, opened: Sequence[File], directories: Sequence[str]) -> None:
+    if isinstance(files, Flusher):
+        files.flush_all(opened, directories)
+        return
+    for file in opened:
+        file.flush()
+    for directory in directories:
+        files.flush_directory(directory)
+
+
+def _close(opened: list[File]) -> None:
+    while opened:
+        opened.pop().close()
 
 
 def set_mode(files: Files, path: str, mode: int) -> None:
@@ -135,7 +156,7 @@ def _put(files: Files, directory: str, name: str, data: bytes, move: Callable[[s
     for left in reversed(range(_TRIES)):
         hidden = os.path.join(directory, stage_name(NO_VERSION, fresh_token()))
         try:
-            write_file(files, hidden, data)
+            write_files(files, {hidden: data})
             done = move(hidden, path)
         except FileNotFoundError:  # a mint swept the hidden name away
             if left == 0:

@@ -227,22 +227,18 @@ class Minting:
             why=self._asked.why,
             files=digests_of(self._prepared.files),
         )
-        if claim.parent_version == 0:  # whoever made the directories may have died before they were durable
-            above = os.path.dirname(self._directory)
-            files.flush_directory(above)
-            files.flush_directory(os.path.dirname(above))
-        files.make_directory(hidden)
-        disk.write_file(files, os.path.join(hidden, RECORD), encode_version(self._record))
-        disk.make_directory(files, bundle)
-        folders = {os.path.join(bundle, EVALS)}  # there from the first version on, be it empty
+        folders = [os.path.join(bundle, EVALS)]  # there from the first version on, be it empty
         if any(path.startswith(f"{PROMPTS}/") for path in self._prepared.files):
-            folders.add(os.path.join(bundle, PROMPTS))
-        for folder in sorted(folders):
+            folders.append(os.path.join(bundle, PROMPTS))
+        contents = {os.path.join(hidden, RECORD): encode_version(self._record)}
+        contents |= {os.path.join(bundle, path): data for path, data in self._prepared.files.items()}
+        above = []
+        if claim.parent_version == 0:  # whoever made the directories may have died before they were durable
+            above = [os.path.dirname(self._directory), os.path.dirname(os.path.dirname(self._directory))]
+        files.make_directory(hidden)
+        for folder in (bundle, *folders):
             disk.make_directory(files, folder)
-        for path, data in self._prepared.files.items():
-            disk.write_file(files, os.path.join(bundle, path), data)
-        for folder in (*sorted(folders), bundle):
-            files.flush_directory(folder)
+        disk.write_files(files, contents, [*folders, bundle, *above])
 
     def _link(self) -> None:
         path = os.path.join(self._directory, record_name(self._claimed.number))

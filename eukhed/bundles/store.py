@@ -138,7 +138,10 @@ class BundleStore:
         try:
             data = encode_run(dated)
             decode_run(data)
-        except ValueError as error:  # a BadRecord, or a number that JSON has not
+        except (
+            ValueError,
+            OverflowError,
+        ) as error:  # a BadRecord, or a number that JSON or the calendar has not
             raise Invalid(f"a note that cannot be kept: {error}") from error
         with disk.told(place):
             reading.check_place(self._files, place)

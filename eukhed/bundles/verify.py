@@ -11,7 +11,7 @@ from eukhed.bundles.layout_law import directory_name, record_name
 from eukhed.bundles.mint_law import Shelf
 from eukhed.bundles.reading import MEMORY, Limits
 from eukhed.bundles.records import Version
-from eukhed.errors import Broken, Refused
+from eukhed.errors import Broken, BrokenBundle, Refused
 from eukhed.host.seam import Files
 
 _EMPTY: Final = digests_of({MEMORY: b""})[MEMORY]
@@ -65,14 +65,17 @@ def _content_drifts(files: Files, directory: str, record: Version) -> list[Drift
     number = record.version
     read: dict[str, bytes] = {}
     found: list[Drift] = []
-    for path, kind in reading.walk(files, directory, ""):
-        if kind in {"link", "other"}:
-            found.append(Drift(number, path, "link" if kind == "link" else "extra"))
-        elif kind == "file" and reading.belongs(path):
-            try:
-                read[path] = disk.read_file(files, os.path.join(directory, path))
-            except OSError:
-                found.append(Drift(number, path, "unreadable"))
+    try:
+        for path, kind in reading.walk(files, directory, ""):
+            if kind in {"link", "other"}:
+                found.append(Drift(number, path, "link" if kind == "link" else "extra"))
+            elif kind == "file" and reading.belongs(path):
+                try:
+                    read[path] = disk.read_file(files, os.path.join(directory, path))
+                except OSError:
+                    found.append(Drift(number, path, "unreadable"))
+    except BrokenBundle as error:  # nested too deep
+        found.append(Drift(number, os.path.relpath(error.data["file"], directory), "extra"))
     content = {MEMORY: b""} | read
     if hash_of(content) == record.hash and not found:
         right = record.files is None or record.files == digests_of(content)

@@ -146,6 +146,15 @@ class Copier(Protocol):
 
 
 @runtime_checkable
+class Flusher(Protocol):
+    """A file system that flushes many things side by side: they share the waits of the disk."""
+
+    def flush_all(self, files: Sequence[File], directories: Sequence[str]) -> None:
+        """All are on the disk when this returns; the first error, once all were tried."""
+        ...
+
+
+@runtime_checkable
 class Modes(Protocol):
     """A file system that keeps permission bits: what is made for others to read too is given them here."""
 

@@ -3,6 +3,7 @@
 import inspect
 import os
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import anyio
@@ -141,9 +142,7 @@ def tree(path: str) -> dict[str, bytes | None]:
         for name in folders:
             found[os.path.relpath(os.path.join(folder, name), path)] = None
         for name in names:
-            full = os.path.join(folder, name)
-            link = os.path.islink(full)
-            found[os.path.relpath(full, path)] = (
-                os.readlink(full).encode() if link else open(full, "rb").read()  # noqa: SIM115 - read at once
-            )
+            full = Path(folder, name)
+            content = os.readlink(full).encode() if full.is_symlink() else full.read_bytes()
+            found[os.path.relpath(full, path)] = content
     return found
