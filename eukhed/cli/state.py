@@ -111,7 +111,7 @@ def _show_records(context: Context, session: _Session, told: Mapping[str, Any], 
 
 def _follow(context: Context, flags: Options, client: Client, session: _Session) -> None:
     known: set[int] = set()
-    for item in state.Following(client, session.id, marks=not context.json):
+    for item in state.following(client, session.id, marks=not context.json):
         if "nodes" in item:
             known = {node["id"] for node in item["nodes"]}
             _show(context, flags, session, item)

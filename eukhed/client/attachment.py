@@ -6,7 +6,7 @@ ahead of what it has written out is its window of credit.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from eukhed.client.client import Client
 from eukhed.client.place_law import take
@@ -55,22 +55,27 @@ class Detached(NamedTuple):
 Shown = Output | Dropped | Notice | Ended | Detached
 
 
-class Attachment:
-    """One run as one client sees it."""
+class Teller(Protocol):
+    """Says what has no answer, as Client.tell."""
+
+    def tell(self, kind: str, body: Mapping[str, Any], *, session: str | None = None) -> None: ...
+
+
+class View:
+    """One run as one client sees it: which bytes it has, and what it owes for them. It asks nothing itself."""
 
     def __init__(
-        self, client: Client, session: str, run: int, *, look: bool = False, tty: str | None = None
+        self, teller: Teller, session: str, run: int, *, look: bool = False, tty: str | None = None
     ) -> None:
         """Make a view that is not open yet; `tty` is the name that others see of it."""
         self._tty = tty
-        self._client = client
+        self._teller = teller
         self.session = session
         self.run = run
         self._look = look
         self._places: dict[Stream, int] = {"out": 0, "err": 0}
         self._number: int | None = None
         self._owed = 0  # written out, and not yet returned as credit
-        self._asked: int | None = None
         self._size: tuple[int, int] | None = None
 
     @property
@@ -82,31 +87,33 @@ class Attachment:
         """It is open since the run was made: from the first byte."""
         self._number = number
 
-    def first(
-        self,
-        *,
-        lines: int | None,
-        after: Mapping[Stream, int] | None = None,
-        exclusive: bool = False,
-        size: tuple[int, int] | None = None,
+    def attaching(
+        self, lines: int | None, after: Mapping[Stream, int] | None = None, *, exclusive: bool = False
     ) -> dict[str, Any]:
-        """Attach, and return the daemon's answer: the run's record, `from`, `others`, `earlier_lines`.
-
-        Args:
-            lines: begin this many lines before the end; None at the first byte.
-            after: begin after these bytes of each stream instead.
-            exclusive: detach the other clients first.
-            size: rows and columns of this view's terminal.
-        """
-        self._size = size
+        """What asks for it the first time: `lines` before the end (None: the first byte), or after these bytes."""
         body = self._body() | {"lines": lines, "exclusive": exclusive}
-        if after is not None:
-            body["after"] = dict(after)
-        answer: dict[str, Any] = self._client.request("attach", body, session=self.session, looks=True)
+        return body if after is None else body | {"after": dict(after)}
+
+    def began(self, answer: Mapping[str, Any]) -> None:
+        """It was attached the first time."""
         begin = answer.get("from") or {}
         self._places = {"out": int(begin.get("out", 0)), "err": int(begin.get("err", 0))}
-        self._number = answer["attachment"]
-        return answer
+        self.opened(answer["attachment"])
+
+    def resuming(self) -> dict[str, Any]:
+        """What asks for it anew, after the bytes that it has."""
+        return self._body() | {"after": dict(self._places)}
+
+    def cut(self) -> None:
+        """Forget the attachment: its connection or its worker is gone."""
+        self._number = None
+        self._owed = 0
+
+    def leave(self) -> None:
+        """End the attachment, if there is one; the run goes on."""
+        if self._number is not None:
+            self._teller.tell("detach_client", {"attachment": self._number}, session=self.session)
+            self.cut()
 
     def _body(self) -> dict[str, Any]:
         body: dict[str, Any] = {"run": self.run, "window": WINDOW, "look": self._look, "exclusive": False}
@@ -116,36 +123,6 @@ class Attachment:
             body["rows"], body["cols"] = self._size
         return body
 
-    # made again
-
-    def cut(self) -> None:
-        """Forget the attachment: its connection or its worker is gone."""
-        self._number = self._asked = None
-        self._owed = 0
-
-    def resume(self) -> None:
-        """Make it anew, after the bytes that this view has, and wait until it is there."""
-        self.cut()
-        self.first(lines=None, after=dict(self._places), size=self._size)
-
-    def ask_again(self, size: tuple[int, int] | None = None) -> None:
-        """Ask for it anew, after the bytes that this view has; `resumed` tells when it is there."""
-        self._size = size
-        body = self._body() | {"after": dict(self._places)}
-        self._asked = self._client.ask("attach", body, session=self.session)
-
-    def resumed(self) -> bool | None:
-        """None while the answer is awaited or was never asked for; True when it is there; its error is raised."""
-        if self._asked is None or not self._client.answered(self._asked):
-            return None
-        asked, self._asked = self._asked, None
-        self._number = self._client.taken(asked)["attachment"]
-        return True
-
-    @property
-    def asking(self) -> bool:
-        return self._asked is not None
-
     # what comes
 
     def take(self, event: Mapping[str, Any]) -> list[Shown]:
@@ -153,6 +130,8 @@ class Attachment:
         body = event["body"]
         if self._number is None or body.get("attachment") != self._number:
             return []
+        if event.get("session", self.session) != self.session:
+            return []  # numbers are a worker's own
         match event["type"]:
             case "output":
                 return self._output(body["stream"], body["offset"], body["data"])
@@ -192,7 +171,63 @@ class Attachment:
             return  # of an attachment that was cut: the next one has a window of its own
         self._owed += count
         if self._owed and (all_out or self._owed >= CREDIT_AT):
-            self._client.tell(
+            self._teller.tell(
                 "credit", {"attachment": self._number, "bytes": self._owed}, session=self.session
             )
             self._owed = 0
+
+
+class Attachment(View):
+    """A view over a client that blocks, or that is asked and looked at in turns."""
+
+    def __init__(
+        self, client: Client, session: str, run: int, *, look: bool = False, tty: str | None = None
+    ) -> None:
+        """As a view."""
+        super().__init__(client, session, run, look=look, tty=tty)
+        self._client = client
+        self._asked: int | None = None
+
+    def first(
+        self,
+        *,
+        lines: int | None,
+        after: Mapping[Stream, int] | None = None,
+        exclusive: bool = False,
+        size: tuple[int, int] | None = None,
+    ) -> dict[str, Any]:
+        """Attach, and return the daemon's answer: the run's record, `from`, `others`, `earlier_lines`.
+
+        Args:
+            lines: begin this many lines before the end; None at the first byte.
+            after: begin after these bytes of each stream instead.
+            exclusive: detach the other clients first.
+            size: rows and columns of this view's terminal.
+        """
+        self._size = size
+        body = self.attaching(lines, after, exclusive=exclusive)
+        answer: dict[str, Any] = self._client.request("attach", body, session=self.session, looks=True)
+        self.began(answer)
+        return answer
+
+    def cut(self) -> None:
+        """Forget the attachment: its connection or its worker is gone."""
+        super().cut()
+        self._asked = None
+
+    def ask_again(self, size: tuple[int, int] | None = None) -> None:
+        """Ask for it anew, after the bytes that this view has; `resumed` tells when it is there."""
+        self._size = size
+        self._asked = self._client.ask("attach", self.resuming(), session=self.session)
+
+    def resumed(self) -> bool | None:
+        """None while the answer is awaited or was never asked for; True when it is there; its error is raised."""
+        if self._asked is None or not self._client.answered(self._asked):
+            return None
+        asked, self._asked = self._asked, None
+        self.opened(self._client.taken(asked)["attachment"])
+        return True
+
+    @property
+    def asking(self) -> bool:
+        return self._asked is not None

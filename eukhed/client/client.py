@@ -8,29 +8,30 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from eukhed.build import VERSION
-from eukhed.client.connection import HELLO_WAIT_MS, Connection, daemon_runs
-from eukhed.errors import (
-    BadFrame,
-    ConnectionLost,
-    EukhedError,
-    NoDaemon,
-    OurFault,
-    SessionRecovering,
-    ShuttingDown,
-    from_wire,
+from eukhed.client.connection import (
+    HELLO_WAIT_MS,
+    STARTING_MS,
+    TRIES_MAX,
+    Connection,
+    Event,
+    Exchange,
+    daemon_runs,
+    given_up,
+    no_daemon,
+    still_there,
 )
+from eukhed.errors import BadFrame, ConnectionLost, NoDaemon, SessionRecovering, ShuttingDown
 from eukhed.paths import Places
-from eukhed.wire import codec
 
 if TYPE_CHECKING:
     from eukhed.client.launch import Launched
+    from eukhed.client.questions import Question
     from eukhed.client.recovery import Recovery
 
-STARTING_MS: Final = 10_000  # a daemon that holds its lock listens by then, or is stuck
-TRIES_MAX: Final = 5  # of one request: a daemon that dies of it is not fed it for ever
+T = TypeVar("T")
 
 
 class Client:
@@ -48,14 +49,11 @@ class Client:
             relaunch: bring a lost daemon back; else ConnectionLost is raised at once.
         """
         self.places = at
-        self.events: deque[dict[str, Any]] = deque()  # {type, session?, sequence?, body} with the body opened
+        self.events: deque[Event] = deque()
         self.launched: Launched | None = None  # what the launcher said, if this client started one
-        self.closing: str | None = None
         self.repeated = False  # whether the last request had to be sent more than once
         self._start, self._interactive, self._relaunch = start, interactive, relaunch
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._parts: dict[int, list[Any]] = {}
-        self._last_id = 0
+        self._exchange = Exchange()
         self._recovery: Recovery | None = None
         self._connection = self._opened()
 
@@ -64,6 +62,11 @@ class Client:
     @property
     def hello(self) -> Mapping[str, Any]:
         return self._connection.hello
+
+    @property
+    def closing(self) -> str | None:
+        """The daemon's last word on this connection, if it said one."""
+        return self._exchange.closing
 
     @property
     def started(self) -> bool:
@@ -104,7 +107,7 @@ class Client:
     def _opened(self) -> Connection:
         if not daemon_runs(self.places):
             if not self._start:
-                raise NoDaemon("no daemon is running", next=[["eukhed", "start"]])
+                raise no_daemon()
             self._launch()
         connection = _patiently(self.places)
         if self._start and self._interactive and connection.hello.get("version") != VERSION:
@@ -160,17 +163,30 @@ class Client:
                 self._connection.close()
                 self._launch()  # waits for the old one's drain
                 self._reopened(_patiently(self.places))
-            except SessionRecovering as error:  # the worker was lost; the supervisor brings it back
-                sent = error.data.get("sent") is True
-                if not _again(refused=not sent, sent=sent, known=command_id is not None, looks=looks):
-                    raise
-            except ConnectionLost:
+            except (SessionRecovering, ConnectionLost) as error:
+                from eukhed.client import retry  # noqa: PLC0415 - only who lost a worker or a daemon asks
+
                 sent = self._connection.sent > begin
-                may = _again(refused=False, sent=sent, known=command_id is not None, looks=looks)
-                if wait_ms is not None or not may:
+                if not retry.again(error, sent=sent, known=command_id is not None, looks=looks):
                     raise
-                self.recover()
-        raise ConnectionLost(f"the daemon or the session's worker was lost {TRIES_MAX} times over one {kind}")
+                if isinstance(error, ConnectionLost):
+                    if wait_ms is not None:
+                        raise
+                    self.recover()
+        raise given_up(kind)
+
+    def put(self, question: "Question[T]") -> T:
+        """Ask a question of `questions`, and return its typed answer. Errors as `request`."""
+        return question.read(
+            self.request(
+                question.kind,
+                question.body,
+                session=question.session,
+                command_id=question.command_id,
+                looks=question.looks,
+                descriptors=question.descriptors,
+            )
+        )
 
     def ask(
         self,
@@ -181,40 +197,21 @@ class Client:
         command_id: str | None = None,
     ) -> int:
         """Queue a request and send what the kernel takes; the id of its answer."""
-        self._last_id += 1
-        self._queue(self._last_id, kind, body, session, command_id)
-        return self._last_id
+        number, item = self._exchange.command(kind, body, session, command_id)
+        self._connection.queue(item)
+        self._connection.flush()
+        return number
 
     def tell(self, kind: str, body: Mapping[str, Any], *, session: str | None = None) -> None:
         """Say something that has no answer. That nobody hears it any more is what the next `pump` tells."""
         with contextlib.suppress(ConnectionLost):
-            self._queue(0, kind, body, session, None)
-
-    def _queue(
-        self,
-        number: int,
-        kind: str,
-        body: Mapping[str, Any] | None,
-        session: str | None,
-        command_id: str | None,
-    ) -> None:
-        item: dict[str, Any] = {
-            "kind": "command",
-            "id": number,
-            "type": kind,
-            "body": codec.encode(dict(body or {})),
-        }
-        if session is not None:
-            item["session"] = session
-        if command_id is not None:
-            item["command_id"] = command_id
-        self._connection.queue(item)
-        self._connection.flush()
+            self._connection.queue(self._exchange.command(kind, body, session, None, answered=False)[1])
+            self._connection.flush()
 
     def answer_to(self, number: int, wait_ms: int | None = None) -> Any:
         """Wait for the answer to a request; its body, or its error raised."""
         ends = None if wait_ms is None else time.monotonic() + wait_ms / 1000
-        while number not in self._answers:
+        while not self._exchange.answered(number):
             left_ms = None if ends is None else max(0, int((ends - time.monotonic()) * 1000))
             if not self._connection.flush(left_ms) or not self.pump(left_ms):
                 raise ConnectionLost("the daemon does not answer")
@@ -222,41 +219,20 @@ class Client:
 
     def taken(self, number: int) -> Any:
         """Return the body of an answer that is here, or raise its error; KeyError when it is not here yet."""
-        answer = self._answers.pop(number)
-        if not answer.get("ok"):
-            raise from_wire(answer.get("error") or {})
-        body = codec.decode(answer["body"]) if answer.get("body") else {}
-        parts = self._parts.pop(number, None)
-        if parts is not None:
-            body = dict(body, parts=parts)
-        return body
+        return self._exchange.taken(number)
 
     def answered(self, number: int) -> bool:
-        return number in self._answers
+        return self._exchange.answered(number)
 
     def pump(self, wait_ms: int | None = 0) -> bool:
         """Take in one message, waiting that long for it; whether there was one."""
         message = self._connection.pull(wait_ms)
         if message is None:
             return False
-        match message.get("kind"):
-            case "response":
-                self._answers[message["id"]] = message
-            case "event":
-                body = codec.decode(message["body"]) if message.get("body") else {}
-                self.events.append(message | {"body": body})
-            case "chunk":
-                self._keep_part(message)
-            case "closing":
-                self.closing = str(message.get("reason"))
-        return True  # what a newer daemon says besides is ignored
-
-    def _keep_part(self, message: Mapping[str, Any]) -> None:
-        parts = self._parts.setdefault(message["id"], [])
-        if message.get("part") == "data":
-            parts.append(codec.decode(message["body"]))
-        elif message.get("part") == "end" and message.get("parts") not in {None, len(parts)}:
-            raise OurFault(f"the daemon sent {len(parts)} of {message.get('parts')} parts")
+        taken = self._exchange.take(message)
+        if isinstance(taken, dict):
+            self.events.append(taken)
+        return True
 
     def _hand_over(self, command_id: str | None, descriptors: Sequence[int]) -> None:
         from eukhed.client.descriptors import hand_over  # noqa: PLC0415 - only a run hands descriptors over
@@ -301,10 +277,8 @@ class Client:
 
     def _reopened(self, connection: Connection) -> None:
         self._connection = connection
-        self._answers.clear()
-        self._parts.clear()
+        self._exchange.forget()
         self.events.clear()  # they told of attachments of the old connection
-        self.closing = None
 
 
 def _patiently(at: Places) -> Connection:
@@ -315,17 +289,5 @@ def _patiently(at: Places) -> Connection:
             return Connection(at, HELLO_WAIT_MS)
         except (NoDaemon, ConnectionLost) as error:
             if time.monotonic() > ends or not daemon_runs(at):
-                raise _stuck(error, at) from error
+                raise still_there(error, at) from error
         time.sleep(0.02)
-
-
-def _stuck(error: EukhedError, at: Places) -> EukhedError:
-    if isinstance(error, NoDaemon) and daemon_runs(at):
-        return ConnectionLost(f"a daemon holds {at.instance_lock} and does not listen on {at.socket}")
-    return error
-
-
-def _again(*, refused: bool, sent: bool, known: bool, looks: bool) -> bool:
-    from eukhed.client.retry_law import Facts, again  # noqa: PLC0415 - only who lost a daemon asks
-
-    return again(Facts(refused, sent, known, looks))

@@ -6,6 +6,9 @@
 A look at the instance lock comes before a connect: behind an activated socket a connect always succeeds,
 and starts a daemon (rulings 12). The look takes the lock shared and lets go at once; a supervisor that
 starts in that moment tries again.
+
+`Exchange` and the functions that judge a hello know nothing of sockets: the client that does not block has them
+too. They stand here because the light path's modules are counted.
 """
 
 import _socket
@@ -17,14 +20,29 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from eukhed.build import PROTOCOL, VERSION
-from eukhed.errors import BadFrame, ConnectionLost, NoDaemon, Permission, ProtocolMismatch, WrongPlace
+from eukhed.errors import (
+    BadFrame,
+    ConnectionLost,
+    EukhedError,
+    NoDaemon,
+    OurFault,
+    Permission,
+    ProtocolMismatch,
+    WrongPlace,
+    from_wire,
+)
 from eukhed.paths import SOCKET_PATH_MAX, Places
 from eukhed.wire import codec
 from eukhed.wire.frames import Decoder, frame
 
 HELLO_WAIT_MS: Final = 10_000  # timing's auth_ms, whose module the light path cannot pay for; tested equal
+TRIES_MAX: Final = 5  # of one request: a daemon that dies of it is not fed it for ever
+STARTING_MS: Final = 10_000  # a daemon that holds its lock listens by then, or is stuck
 READ_BYTES: Final = 256 * 1024
 CREDENTIALS: Final = 12  # struct ucred: pid, uid, gid
+
+
+Event = dict[str, Any]  # {type, session?, sequence?, body}, with the body opened
 
 
 class Connection:
@@ -66,8 +84,8 @@ class Connection:
         """Send what is queued: what the kernel takes now, or all (None: for ever). Whether all is out."""
         ends = None if wait_ms is None else time.monotonic() + wait_ms / 1000
         while self._unsent:
-            self._socket.settimeout(None if ends is None else max(0.0, ends - time.monotonic()))
             try:
+                self._socket.settimeout(None if ends is None else max(0.0, ends - time.monotonic()))
                 taken = self._socket.send(memoryview(self._unsent)[:READ_BYTES])
             except (BlockingIOError, TimeoutError):
                 return False
@@ -111,19 +129,133 @@ class Connection:
             raise Permission(f"{places.socket} is served by another user", socket=places.socket)
         hello = self.pull(wait_ms)
         if hello is None:
-            raise ConnectionLost(
-                f"the daemon did not answer within {wait_ms / 1000:g} s", socket=places.socket
-            )
-        if hello.get("kind") != "hello":
-            raise BadFrame(f"what listens on {places.socket} is no eukhed daemon")
-        if hello.get("protocol") != PROTOCOL:
-            raise _other_protocol(hello)
-        if hello.get("root") != places.root:
-            raise WrongPlace(
-                f"the daemon of {places.socket} serves {hello.get('root')}, not {places.root}",
-                next=[["eukhed", "--home", str(hello.get("root")), "status"]],
-            )
+            raise silent(places, wait_ms)
+        check_hello(hello, places)
         return hello
+
+
+class Exchange:
+    """What was asked over one connection, and what came. A command gets a number; its answer has the same.
+
+    Parts of a large answer are kept until it is whole. Whatever the daemon sent in another shape is a BadFrame.
+    """
+
+    def __init__(self) -> None:
+        self.closing: str | None = None  # the daemon's last word, if it said one
+        self._answers: dict[int, Mapping[str, Any]] = {}
+        self._parts: dict[int, list[Any]] = {}
+        self._parts_told: dict[int, int] = {}
+        self._last_id = 0
+
+    def command(
+        self,
+        kind: str,
+        body: Mapping[str, Any] | None,
+        session: str | None,
+        command_id: str | None,
+        *,
+        answered: bool = True,
+    ) -> tuple[int, dict[str, Any]]:
+        """Make a command: the number of its answer (0: it has none), and what goes over the wire."""
+        self._last_id += answered
+        number = self._last_id if answered else 0
+        sealed = codec.encode(dict(body or {}))
+        item: dict[str, Any] = {"kind": "command", "id": number, "type": kind, "body": sealed}
+        if session is not None:
+            item["session"] = session
+        if command_id is not None:
+            item["command_id"] = command_id
+        return number, item
+
+    def take(self, message: Mapping[str, Any]) -> int | Event | None:
+        """Take a message in: the number of a command that is answered now, or an event; else nothing."""
+        try:
+            match message.get("kind"):
+                case "response":
+                    self._answers[message["id"]] = message
+                    return int(message["id"])
+                case "event":
+                    return dict(message) | {"type": str(message["type"]), "body": _opened(message)}
+                case "chunk":
+                    self._keep_part(message)
+                case "closing":
+                    self.closing = str(message.get("reason"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadFrame(f"a message of the daemon that is none: {error!r}") from error
+        return None  # what a newer daemon says besides is ignored
+
+    def answered(self, number: int) -> bool:
+        return number in self._answers
+
+    def taken(self, number: int) -> Any:
+        """Return the body of an answer that is here, or raise its error; KeyError when it is not here yet."""
+        answer = self._answers.pop(number)
+        parts, told = self._parts.pop(number, None), self._parts_told.pop(number, None)
+        if not answer.get("ok"):
+            raise from_wire(answer.get("error") or {})
+        if told not in {None, len(parts or ())}:
+            raise OurFault(f"the daemon sent {len(parts or ())} of {told} parts")
+        body = _opened(answer)
+        return body if parts is None else dict(body, parts=parts)
+
+    def forget(self) -> None:
+        """Another connection: nothing comes any more of what was asked. Numbers go on, so that none means two."""
+        self._answers.clear()
+        self._parts.clear()
+        self._parts_told.clear()
+        self.closing = None
+
+    def _keep_part(self, message: Mapping[str, Any]) -> None:
+        parts = self._parts.setdefault(message["id"], [])
+        if message.get("part") == "data":
+            parts.append(codec.decode(message["body"]))
+        elif message.get("part") == "end" and message.get("parts") is not None:
+            self._parts_told[message["id"]] = int(message["parts"])
+
+
+def _opened(message: Mapping[str, Any]) -> Any:
+    return codec.decode(message["body"]) if message.get("body") else {}
+
+
+def check_hello(hello: Mapping[str, Any], places: Places) -> None:
+    """Go on with a daemon that said this first, or say why not.
+
+    Raises:
+        BadFrame: it is no daemon.
+        ProtocolMismatch: it is of another time.
+        WrongPlace: it serves another root.
+    """
+    if hello.get("kind") != "hello":
+        raise BadFrame(f"what listens on {places.socket} is no eukhed daemon")
+    if hello.get("protocol") != PROTOCOL:
+        raise _other_protocol(hello)
+    if hello.get("root") != places.root:
+        raise WrongPlace(
+            f"the daemon of {places.socket} serves {hello.get('root')}, not {places.root}",
+            next=[["eukhed", "--home", str(hello.get("root")), "status"]],
+        )
+
+
+def silent(places: Places, wait_ms: int) -> ConnectionLost:
+    """Whoever accepted said nothing."""
+    return ConnectionLost(f"the daemon did not answer within {wait_ms / 1000:g} s", socket=places.socket)
+
+
+def no_daemon(**data: Any) -> NoDaemon:
+    """None runs, and what starts one."""
+    return NoDaemon("no daemon is running", next=[["eukhed", "start"]], **data)
+
+
+def given_up(kind: str) -> ConnectionLost:
+    """What is said of a request after TRIES_MAX."""
+    return ConnectionLost(f"the daemon or the session's worker was lost {TRIES_MAX} times over one {kind}")
+
+
+def still_there(error: EukhedError, at: Places) -> EukhedError:
+    """What a client says that waited long enough for a daemon which holds its lock to listen."""
+    if isinstance(error, NoDaemon) and daemon_runs(at):
+        return ConnectionLost(f"a daemon holds {at.instance_lock} and does not listen on {at.socket}")
+    return error
 
 
 def _connected(path: str, wait_ms: int) -> _socket.socket:
@@ -145,7 +277,7 @@ def _connected(path: str, wait_ms: int) -> _socket.socket:
             raise ConnectionLost(
                 f"the daemon did not accept within {wait_ms / 1000:g} s", socket=path
             ) from error
-        raise NoDaemon("no daemon is running", next=[["eukhed", "start"]], socket=path) from error
+        raise no_daemon(socket=path) from error
     return connecting
 
 

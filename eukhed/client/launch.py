@@ -42,6 +42,13 @@ def launched(launcher: subprocess.Popen[bytes]) -> Launched:
     return cast("Launched", told)  # a newer launcher may say more
 
 
+def abandon(launcher: subprocess.Popen[bytes]) -> None:
+    """End a launcher that nobody waits for any more; a daemon that it has begun goes on."""
+    if launcher.poll() is None:
+        launcher.terminate()
+    launcher.communicate()
+
+
 def launch(places: Places, *, interactive: bool) -> Launched:
     """Make sure that a daemon serves these places; return when it is ready."""
     return launched(start_launcher(places, interactive=interactive))

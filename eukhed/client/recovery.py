@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from eukhed.build import digest
 from eukhed.client.connection import Connection, daemon_runs
-from eukhed.client.launch import launched, start_launcher
+from eukhed.client.launch import abandon, launched, start_launcher
 from eukhed.client.relaunch_law import Facts, Verdict, verdict
 from eukhed.errors import ConnectionLost, EukhedError, NoDaemon
 from eukhed.paths import Places
@@ -38,17 +38,32 @@ class Recovery:
 
     def step(self) -> Connection | None:
         """Look once, and do what the law says."""
+        if not self.look():
+            return None
+        try:
+            return Connection(self._places, HELLO_MS)
+        except (ConnectionLost, NoDaemon) as error:
+            self.failed(error)
+            return None
+
+    def look(self) -> bool:
+        """Whether there is a daemon to connect to now. ConnectionLost when none will be."""
         self._reap()
-        match verdict(self._facts()):
-            case Verdict.LEAVE:
-                raise self._parting()
-            case Verdict.CONNECT:
-                return self._connected()
-            case Verdict.LAUNCH:
-                self._launcher = start_launcher(self._places, interactive=False)
-            case Verdict.WAIT:
-                pass
-        return None
+        seen = verdict(self._facts())
+        if seen is Verdict.LEAVE:
+            raise self._parting()
+        if seen is Verdict.LAUNCH:
+            self._launcher = start_launcher(self._places, interactive=False)
+        return seen is Verdict.CONNECT
+
+    def failed(self, error: ConnectionLost | NoDaemon) -> None:
+        """There was one, and it did not say hello: it starts, or it ends. The next look tells."""
+        self._reason = error.message
+
+    def leave(self) -> None:
+        """Nobody waits for it any more."""
+        if self._launcher is not None:
+            abandon(self._launcher)
 
     def _facts(self) -> Facts:
         failed_at = self._launch_failed_at
@@ -62,13 +77,6 @@ class Recovery:
             own_build=self._own_build,
             launching=self._launcher is not None or failed_lately,
         )
-
-    def _connected(self) -> Connection | None:
-        try:
-            return Connection(self._places, HELLO_MS)
-        except (ConnectionLost, NoDaemon) as error:
-            self._reason = error.message  # it starts, or it ends: the next look tells
-            return None
 
     def _reap(self) -> None:
         if self._launcher is None or self._launcher.poll() is None:

@@ -14,40 +14,39 @@ does not come back. A lost daemon is brought back as the command line does it, u
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any
 
 from eukhed.client import client as base
-from eukhed.client.attachment import Attachment, Ended, Output, Shown
-from eukhed.client.ids import command_id
+from eukhed.client import questions
+from eukhed.client.attachment import Shown, Stream
+from eukhed.client.following import follow
+from eukhed.client.questions import Item, Mode
 from eukhed.client.results import Found, Run, Session, Status, Worker
-from eukhed.errors import ConnectionLost
+from eukhed.client.streams import Happened, RunStream, SessionStream, Snapshot
 from eukhed.paths import Places, places
-
-Stdin = Literal["none", "handed", "typed"]
 
 
 class Client(base.Client):
     """One connection to a daemon, remade when it is lost. Not for two threads at once."""
 
     def status(self) -> Status:
-        return cast("Status", self.request("status", looks=True))
+        return self.put(questions.status())
 
     def workers(self) -> list[Worker]:
-        return cast("list[Worker]", self.request("ps", looks=True)["workers"])
+        return self.put(questions.workers())
 
     def sessions(self, *, archived: bool = False) -> list[Session]:
-        return cast("list[Session]", self.request("sessions", {"all": archived}, looks=True)["sessions"])
+        return self.put(questions.sessions(archived=archived))
 
     def find_session(self, wanted: str | None = None, *, cwd: str | None = None) -> Found:
         """Find a session by its name, its id, the end of its id; without any by a directory (this one)."""
-        return cast("Found", self.request("find_session", _lookup(wanted, cwd), looks=True))
+        return self.put(questions.find_session(wanted, cwd))
 
     def open_session(
         self, wanted: str | None = None, *, cwd: str | None = None, create: bool = False
     ) -> Found:
         """Find a session, or make it with `create`; its worker starts."""
-        body = _lookup(wanted, cwd) | {"create": create}
-        return cast("Found", self.request("open_session", body, command_id=command_id()))
+        return self.put(questions.open_session(wanted, cwd, create=create))
 
     def runs(
         self,
@@ -58,9 +57,7 @@ class Client(base.Client):
         limit: int = 20,
     ) -> list[Run]:
         """List runs of a session (its id) or of all, the newest first."""
-        asked = {"session": session, "state": state, "label": label, "n": limit}
-        body = {key: value for key, value in asked.items() if value is not None}
-        return cast("list[Run]", self.request("runs", body, looks=True)["runs"])
+        return self.put(questions.runs(session, state, label, limit))
 
     def run(
         self,
@@ -84,67 +81,77 @@ class Client(base.Client):
             stdin: a descriptor to hand over; without one the command reads end-of-file, or its terminal.
             more: label, timeout_ms, grace_ms, umask, nice, limits, survive, rows, cols (docs/wire.md).
         """
-        kind: Stdin = "handed" if stdin is not None else "typed" if tty else "none"
-        body = {
-            "argv": [os.fsencode(word) for word in argv],
-            "cwd": os.fsencode(cwd),
-            "env": dict(os.environb if env is None else env),
-            "tty": tty,
-            "stdin": kind,
-            "detach": True,
-        } | more
-        descriptors = () if stdin is None else (stdin,)
-        told = self.request("run", body, session=session, command_id=command_id(), descriptors=descriptors)
-        return cast("Run", told)
+        return self.put(questions.run(session, argv, cwd, env, stdin, more, tty=tty))
 
-    def watch(self, session: str, run: int, *, lines: int | None = None) -> Iterator[Shown]:
+    def record(self, session: str, run: int) -> Run:
+        """Return a run as it stands."""
+        return self.put(questions.record(session, run))
+
+    def watch(
+        self,
+        session: str,
+        run: int,
+        *,
+        lines: int | None = None,
+        after: Mapping[Stream, int] | None = None,
+    ) -> Iterator[Shown]:
         """Yield what a run writes, each byte once and in order over every loss, and last how it Ended.
 
-        It begins `lines` lines before the end, or at the first byte. Credit for bytes is returned when the
-        next are asked for, so a slow consumer holds up nobody and keeps nothing in memory.
+        It begins `lines` lines before the end, or after these bytes of each stream, or at the first byte. Credit
+        for bytes is returned when the next are asked for, so a slow consumer holds up nobody and keeps nothing in
+        memory.
         """
-        view = Attachment(self, session, run, look=True)
-        view.first(lines=lines)
-        while True:
-            try:
-                for shown in self._arrived(view):
-                    yield shown
-                    if isinstance(shown, Ended):
-                        return
-                    if isinstance(shown, Output):
-                        view.wrote(len(shown.data), shown.attachment, all_out=True)
-            except ConnectionLost:
-                self.recover()
-                view.resume()
+        return follow(self, RunStream(self, session, run, lines, after))
 
-    def _arrived(self, view: Attachment) -> list[Shown]:
-        while not self.events:
-            self.pump(None)
-        event = self.events.popleft()
-        if event["type"] == "session_lost" and event.get("session") == view.session:
-            view.resume()
-            return []
-        return view.take(event)
+    def follow(self, session: str, *, after: Snapshot | None = None) -> Iterator[Snapshot | Happened]:
+        """Yield a session's events by their numbers, each once over every loss, for ever.
+
+        A Snapshot comes first, unless what came `after` one is still known; and again where events were missed.
+        """
+        return follow(self, SessionStream(session, after))
 
     def wait(self, session: str, run: int) -> Run:
         """Return when a run is over, with how."""
-        return cast("Run", self.request("wait", {"run": run}, session=session, looks=True))
+        return self.put(questions.wait(session, run))
 
     def send(self, session: str, run: int, data: bytes, *, eof: bool = False) -> None:
         """Give bytes to a run's terminal."""
-        self.request("input", {"run": run, "data": data, "eof": eof}, session=session)
+        self.put(questions.send(session, run, data, eof=eof))
 
     def stop(
         self, session: str, run: int, *, signal: int | None = None, grace_ms: int | None = None, actor: str
     ) -> Run:
         """End a run with all that it started, and return when it is over. `actor` is told of who did it."""
-        asked = {"run": run, "signal": signal, "grace_ms": grace_ms, "actor": actor}
-        body = {key: value for key, value in asked.items() if value is not None}
-        return cast("Run", self.request("stop_run", body, session=session, looks=True))
+        return self.put(questions.stop(session, run, signal, grace_ms, actor))
 
-    def shutdown(self, mode: Literal["plain", "if_idle", "force"] = "if_idle") -> None:
+    def state(self, session: str, *, at: int | None = None, marks: bool = False) -> Item:
+        """Return the session's tree, now or at a cursor: {worker, cursor, nodes} (docs/tree.md)."""
+        return self.put(questions.state(session, at, marks=marks))
+
+    def state_since(self, session: str, since: int, *, worker: str | None = None) -> Item:
+        """Return what was recorded after a cursor: {worker, cursor, since, records}."""
+        return self.put(questions.state_since(session, since, worker))
+
+    def follow_state(self, session: str, *, marks: bool = False) -> Iterator[Item]:
+        """Yield the whole tree, then {worker, from, cursor, records} for each change, over every loss, for ever."""
+        from eukhed.client.tree_stream import TreeStream  # noqa: PLC0415 - only who follows a tree holds one
+
+        return follow(self, TreeStream(self, session, marks=marks))
+
+    def rewind_plan(self, session: str, cursor: int, *, worker: str | None = None) -> Item:
+        """Return what a rewind would do: {worker, cursor, now, stops, starts, restores, kept, ends, nodes}."""
+        return self.put(questions.rewind_plan(session, cursor, worker))
+
+    def rewind(self, session: str, cursor: int, worker: str, *, actor: str, yes: bool = False) -> Item:
+        """Rewind to a cursor of this worker; Busy when that would end runs and not `yes`.
+
+        When the answer is lost it is not sent again: the tree says whether it was done.
+        """
+        return self.put(questions.rewind(session, cursor, worker, actor, yes=yes))
+
+    def shutdown(self, mode: Mode = "if_idle") -> None:
         """Stop the daemon; Busy, with the work, when there is some and it is not to be forced."""
-        self.request("shutdown", {"mode": mode})
+        self.put(questions.shutdown(mode))
 
 
 def connect(
@@ -153,8 +160,3 @@ def connect(
     """Connect to the daemon of these places (the environment's, unless given), started when none runs."""
     chosen = at or places(os.environ, os.getuid())
     return Client(chosen, start=start, interactive=interactive, relaunch=relaunch)
-
-
-def _lookup(wanted: str | None, cwd: str | None) -> dict[str, Any]:
-    body: dict[str, Any] = {"cwd": cwd or os.getcwd(), "home": os.path.expanduser("~")}
-    return body if wanted is None else body | {"wanted": wanted}

@@ -1,0 +1,51 @@
+"""Reads a stream with the client that blocks, over every loss."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from eukhed.client.client import Client
+from eukhed.client.connection import Event
+from eukhed.client.streams import Followed
+from eukhed.errors import ConnectionLost
+
+T = TypeVar("T")
+
+
+def follow(client: Client, stream: Followed[T]) -> Iterator[T]:
+    """Yield what comes, for ever or to its end. What an item cost is returned when the next is asked for.
+
+    Events of the client that are not the stream's are passed over: it is one consumer's at a time.
+
+    Raises:
+        EukhedError: what was answered when it was asked for.
+        ConnectionLost: no daemon comes back.
+    """
+    try:
+        while True:
+            answer = client.put(stream.question())
+            before = [event for event in client.events if event.get("session") == stream.session]
+            client.events.clear()
+            items: list[T] | None = stream.begun(answer, before)
+            while items is not None:
+                for item in items:
+                    yield item
+                    stream.used(item)
+                    if stream.ends(item):
+                        return
+                items = None if stream.behind else _more(client, stream)
+    finally:
+        stream.leave()
+
+
+def _more(client: Client, stream: Followed[T]) -> list[T] | None:
+    try:
+        while not client.events:
+            client.pump(None)
+    except ConnectionLost:
+        client.recover()
+        stream.cut()
+        return None
+    event: Event = client.events.popleft()
+    if event.get("session", stream.session) != stream.session:
+        return []
+    return stream.take(event)
