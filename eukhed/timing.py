@@ -213,6 +213,11 @@ class Timing:
         return Backoff(self._rule(250), self._rule(30 * SECOND))
 
     @property
+    def tries(self) -> Backoff:
+        """From the end of a try that failed to the next one (`run --retry`)."""
+        return Backoff(self._rule(250), self._rule(30 * SECOND))
+
+    @property
     def owned_worker_ms(self) -> int:
         """A client-owned session ends this long after its owner's last connection."""
         return self._rule(30 * SECOND)

@@ -130,7 +130,7 @@ def _more(one: dict[str, Any]) -> str:
     if one.get("unattended"):
         return "unattended"
     if one.get("waiting_for"):
-        return f"after {one['waiting_for']}"
-    if one.get("stopped_by"):
+        return f"after {', '.join(one['waiting_for'])}"
+    if one.get("stopped_by") and not one.get("error"):
         return f"by {one['stopped_by']}"
     return plain(str(one["error"])) if one.get("error") else ""

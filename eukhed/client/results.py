@@ -84,9 +84,10 @@ class Run(TypedDict, total=False):
     signal: int | None
     error: str | None
     stopped_by: str | None
-    waiting_for: str | None
+    waiting_for: list[str] | None  # addresses
     command: str
     label: str | None
+    again: int | None  # the run that this one repeats
     cwd: str
     tty: bool
     submitted_at: int

@@ -4,7 +4,7 @@ A run is a task of kind "command". Its output lies in files beside the log; entr
 the bytes and give the order across its two streams (docs/storage-format.md).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from eukhed.host.seam import Files
@@ -46,8 +46,22 @@ def state_of(task: Task) -> str:
     return STATES[state.outcome]
 
 
-def run_row(task: Task, session: str, name: str, now_ms: int) -> dict[str, Any]:
-    """One run for a list or a view; absent facts are None, so that the keys are always the same."""
+def waiting_for(task: Task, tasks: Mapping[int, Task] | None = None) -> list[int]:
+    """The runs that a run which has not started still waits for; `tasks`: what is known of them."""
+    if not isinstance(task.state, Pending):
+        return []
+    told = task.input.get("waits") or {}
+    named = sorted({*told.get("done", ()), *told.get("ended", ())})
+    return [n for n in named if tasks is None or (n in tasks and not tasks[n].terminal)]
+
+
+def run_row(
+    task: Task, session: str, name: str, now_ms: int, tasks: Mapping[int, Task] | None = None
+) -> dict[str, Any]:
+    """One run for a list or a view; absent facts are None, so that the keys are always the same.
+
+    `tasks` are the session's, for what a run waits for.
+    """
     told, memos = task.input, task.memos or {}
     result = task.state.result or {} if isinstance(task.state, Terminal) else {}
     started, ended = memos.get("startedAt"), result.get("endedAt")
@@ -64,10 +78,11 @@ def run_row(task: Task, session: str, name: str, now_ms: int) -> dict[str, Any]:
         "signal": result.get("signal"),
         "error": result.get("error"),
         "stopped_by": stop["by"] if stop and isinstance(task.state, Terminal) else None,
-        "waiting_for": None,
+        "waiting_for": [f"{name}/{number}" for number in waiting_for(task, tasks)] or None,
         "command": words(told["argv"]),
         "label": told.get("label"),
         "job": told.get("job"),
+        "again": told.get("again"),
         "cwd": words([told["cwd"]]),
         "tty": told["tty"],
         "submitted_at": told["submittedAt"],

@@ -168,7 +168,8 @@ async def _runs_of(house: House, row: SessionRow) -> list[dict[str, Any]]:
         LOG.warning("the runs of session %s cannot be read: %s", row.name, told_of(error))
         return []
     attended = row.id in house.keepers
-    found = [run_row(task, row.id, row.name, now) for task in records.tasks.values() if task.kind == COMMAND]
+    tasks = records.tasks
+    found = [run_row(one, row.id, row.name, now, tasks) for one in tasks.values() if one.kind == COMMAND]
     for run in found:
         run["unattended"] = run["state"] == "running" and not attended
     return found

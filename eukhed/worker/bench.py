@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 from eukhed.host.seam import Host
 from eukhed.paths import Places
+from eukhed.timing import Backoff
 from eukhed.worker.busy import BusyJournal
 from eukhed.worker.events import Events
 from eukhed.worker.holding import Holders
+from eukhed.worker.queue import Queue
 from eukhed.worker.session import Session
 from eukhed.worker.work import Work
 
@@ -25,6 +27,8 @@ class Bench(NamedTuple):
     cap_bytes: int
     grace_ms: int
     environ: Mapping[bytes, bytes]  # given back to every run: EUKHED_HOME, _RUNTIME_DIR, _SOCKET
+    queue: Queue
+    tries: Backoff
 
     def run_directory(self, number: int) -> str:
         """Where a run's holder keeps its socket and status."""

@@ -15,7 +15,7 @@ from eukhed.worker import state_commands
 from eukhed.worker.attachments import from_offsets
 from eukhed.worker.desk import Desk
 from eukhed.worker.ended import EndedRun
-from eukhed.worker.run_facts import WINDOW_MAX, Wish, wish
+from eukhed.worker.run_facts import WINDOW_MAX, Wish, as_asked, wish
 from eukhed.worker.runs import Run, number_of
 from eukhed.worker.segments import STREAMS, Stream
 
@@ -36,10 +36,12 @@ async def run(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
         made = await desk.runs.begin(command.command_id, asked, descriptors)
     finally:
         close_all(descriptors)  # the holder has its own by now
+    if desk.session.submitted(command.command_id) != made.id:
+        return made.told() | {"once": asked.turn.once}  # another run has the key; nothing was made
     if asked.detach:
         await made.begun()
-        return made.told()
-    return made.told() | _open(desk, command, made, body, asked.window, _beginning())
+        return made.told() | _waits(made)
+    return made.told() | _waits(made) | _open(desk, command, made, body, asked.window, _beginning())
 
 
 async def attach(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
@@ -56,7 +58,7 @@ async def attach(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     if not body.get("look") and isinstance(body.get("rows"), int) and isinstance(body.get("cols"), int):
         made.resize(body["rows"], body["cols"], redraw=True)
     opened = _open(desk, command, made, body, window, after)
-    told = made.told() | opened | {"from": dict(after), "others": others}
+    told = made.told() | opened | _waits(made) | {"from": dict(after), "others": others}
     if body.get("lines") is not None and (count := await made.lines_before(after)) is not None:
         told["earlier_lines"] = count
     return told
@@ -70,8 +72,21 @@ async def wait(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
 
 
 async def run_record(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
-    """The run as it stands."""
-    return desk.runs.of(number_of(body.get("run"))).told()
+    """The run as it stands, and what it was asked to be: for who wants the same once more."""
+    made = desk.runs.of(number_of(body.get("run")))
+    return made.told() | {"asked": as_asked(desk.session.known(made.id).input)}
+
+
+async def withdraw(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
+    """Take back a run that waits for others, or the next try of one that failed."""
+    made = desk.runs.of(number_of(body.get("run")))
+    return (await desk.runs.withdraw(made.id, str(body.get("actor", "a client")))).told()
+
+
+async def next_try(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
+    """Return when a run that failed is tried again, or will not be: the run of the next try, if there is one."""
+    made = await desk.runs.next_try(desk.runs.of(number_of(body.get("run"))).id)
+    return {"next": None if made is None else made.told() | _waits(made)}
 
 
 async def stop_run(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
@@ -237,6 +252,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     "wait": wait,
     "run_record": run_record,
     "stop_run": stop_run,
+    "withdraw": withdraw,
+    "next_try": next_try,
     "runs": runs,
     "follow_session": follow_session,
     "amend_session": amend_session,
@@ -266,6 +283,10 @@ def _open(
 ) -> dict[str, Any]:
     look, tty = body.get("look") is True, str(body.get("client_tty", ""))
     return {"attachment": desk.viewers.open(made, _client(command), after, window, look=look, tty=tty).number}
+
+
+def _waits(made: Run) -> dict[str, Any]:
+    return {} if isinstance(made, EndedRun) else made.waits_told()
 
 
 def _beginning() -> dict[Stream, int]:

@@ -28,6 +28,7 @@ from eukhed.worker.segments import Stream
 from eukhed.worker.survivor_law import Verdict
 
 PACKET: Final = 64 << 10
+REACH_PAUSE_MS: Final = 20
 INPUT_PIECE: Final = 32 << 10
 INPUT_WINDOW: Final = 64 << 10  # bytes at the holder that the command has not read
 INPUT_HELD: Final = 1 << 20  # and here, before more is refused
@@ -105,6 +106,16 @@ class SystemHolders:
             return SystemHolder(self._host, remains, holder, None, self._children)
         return remains.ended(verdict)
 
+    async def reach(self, directory: str, holder: Identity) -> "SystemHolder | None":
+        """One whose worker died while it came up has no socket yet."""
+        while self._host.processes.liveness(holder) is Liveness.ALIVE:
+            if (sock := _connect(directory)) is not None:
+                return SystemHolder(
+                    self._host, Remains(self._host, directory, holder), holder, sock, self._children
+                )
+            await self._host.clock.sleep_ms(REACH_PAUSE_MS)
+        return None
+
 
 def _plain(plan: HolderPlan) -> dict[str, Any]:
     return plan._asdict() | {
@@ -176,6 +187,7 @@ class SystemHolder:
         self._children = children
         self._started: Started | NotStarted | None = None
         self._ended: Ended | None = None
+        self._stays = False
         self._stopping = False
         self._left = 0  # after a stop
         self._held: deque[bytes] = deque()
@@ -196,6 +208,14 @@ class SystemHolder:
             return Started(command)  # and `ended` tells that it is lost
         why = self._remains.trouble() or "no reason is known"
         return NotStarted(0, f"its holder died before the command began: {why}", 125)
+
+    async def stay(self) -> None:
+        self._send(b"q")
+        await self._until(lambda: self._stays or self._sock is None)
+
+    def dismiss(self) -> None:
+        self._send(b"x")
+        self.close()
 
     def give(self, data: bytes, *, eof: bool = False) -> bool:
         if self._sock is None or self._ended is not None or self._eof:
@@ -311,6 +331,8 @@ class SystemHolder:
         elif kind == b"t":
             self._under_way -= int(body)
             self._pass_on()
+        elif kind == b"q":
+            self._stays = True
         elif kind == b"e":
             self._ended = as_ended(json.loads(body))
         elif kind == b"k":

@@ -83,7 +83,18 @@ class Holder(Protocol):
     def identity(self) -> Identity: ...
 
     async def go(self) -> Started | NotStarted:
-        """Open the gate: the command is executed now, once, or it is told why not. Asked at most once."""
+        """Open the gate: the command is executed now, once, or it is told why not.
+
+        Asked at most once, but for a run that waited: the holder hears it once, whichever worker says it.
+        """
+        ...
+
+    async def stay(self) -> None:
+        """The run waits for others, and is durable: its holder outlives its worker at the gate too, from the return on."""
+        ...
+
+    def dismiss(self) -> None:
+        """The run never starts: the holder ends at its gate, and lets go of what it was handed."""
         ...
 
     def give(self, data: bytes, *, eof: bool = False) -> bool:
@@ -141,4 +152,8 @@ class Holders(Protocol):
         tty: bool,
     ) -> Holder | Ended:
         """The holder that an earlier worker recorded: connected while anything of the run lives, else its end."""
+        ...
+
+    async def reach(self, directory: str, holder: Identity) -> Holder | None:
+        """The holder that an earlier worker told to stay, connected; None when it is dead."""
         ...

@@ -1,6 +1,7 @@
 """One command run that is not over: from its submission to the durable word of how it ended.
 
-The order is the law (command_once): the submission is durable before anything is made of it; the holder's
+A run may wait for others before it starts (queue.py); its holder, when it has one, waits with it and keeps
+what the run was handed. The order is the law (command_once): the submission is durable before anything is made of it; the holder's
 identity is durable before the holder is told to go, so a run that has one was perhaps started and is never
 started again, and one that has none never was. The end is told to clients after it is durable and after the
 run has left the work set.
@@ -16,13 +17,17 @@ import anyio
 from eukhed.errors import DiskFull, EukhedError
 from eukhed.host.seam import Identity
 from eukhed.storage.records import Outcome
-from eukhed.worker import run_environment, run_facts
+from eukhed.worker import run_environment, run_facts, tries, turn_facts
 from eukhed.worker.bench import Bench
-from eukhed.worker.holding import Ended, Holder, HolderPlan, NotStarted, Started
+from eukhed.worker.holding import Ended, Holder, NotStarted, Started
 from eukhed.worker.output import Gap, gaps_within, last_lines, lines_before
+from eukhed.worker.queue_law import Waits
 from eukhed.worker.run_facts import Wish
+from eukhed.worker.run_plan import plan_of
 from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
 from eukhed.worker.transcript import Told, Transcript
+from eukhed.worker.waiting import Waiting
+from eukhed.worker.work import Item, WorkKind
 
 FULL_DISK_PAUSE_MS: Final = 1000
 LOG: Final = logging.getLogger("eukhed.worker.run")
@@ -44,6 +49,12 @@ class LiveRun:
         self._begun = anyio.Event()  # executed, or known that it never will be
         self._over = anyio.Event()
         self._stopped_by: tuple[str, str] | None = None  # who, and by which signal
+        self._waiting = Waiting(bench, number)
+
+    @property
+    def queued(self) -> bool:
+        """Whether it waits for others."""
+        return self._waiting.queued
 
     # what others ask
 
@@ -85,8 +96,9 @@ class LiveRun:
         return await last_lines(self._bench.host, self.output_path, self.segments.sizes, count)
 
     async def begun(self) -> None:
-        """Return when the command was executed, or will not be."""
-        await self._begun.wait()
+        """Return when the command was executed, or will not be; at once while the run waits for others."""
+        if not self.queued:
+            await self._begun.wait()
 
     async def over(self) -> None:
         """Return when the run is over and that is durable."""
@@ -98,23 +110,27 @@ class LiveRun:
 
     def give(self, data: bytes, *, eof: bool, refused: Callable[[], None]) -> None:
         """Bytes for the command's input, in order; `refused` when it does not read and no more is held."""
-        if self._holder is None or not self._holder.give(data, eof=eof):
+        holder = self._holder or self._waiting.holder
+        if holder is None or not holder.give(data, eof=eof):
             refused()
 
     def resize(self, rows: int, cols: int, *, redraw: bool = False) -> None:
         """The terminal has this size from now on; with `redraw` a full-screen program draws itself again."""
-        if self._holder is not None:
-            self._holder.resize(rows, cols, redraw=redraw)
+        if (holder := self._holder or self._waiting.holder) is not None:
+            holder.resize(rows, cols, redraw=redraw)
 
     async def stop(self, actor: str, number: int | None, grace_ms: int | None) -> None:
         """End the command and all that it started; who did it is durable before the command is told.
 
         But for a full disk: a command that fills it has to end all the same, and who did it is written later.
         """
+        chosen = int(signal.SIGTERM) if number is None else number
+        if self.queued:
+            self.call_off(actor, _name_of(chosen), None)
+            return
         await self._begun.wait()
         if self._holder is None or self._over.is_set():
             return
-        chosen = int(signal.SIGTERM) if number is None else number
         if self._stopped_by is None:
             self._stopped_by = (actor, _name_of(chosen))
             try:
@@ -123,34 +139,58 @@ class LiveRun:
                 LOG.error("run %s is stopped before that is written: %s", self.id, error)
         await self._holder.stop(chosen, self._bench.grace_ms if grace_ms is None else grace_ms)
 
+    def call_off(self, actor: str, how: str, reason: str | None) -> None:
+        """A run that waits for others never starts, and ends as stopped by this one."""
+        self._waiting.call_off(actor, how, reason)
+
+    def waits_told(self) -> dict[str, Any]:
+        """What it waits for, for a person."""
+        return self._waiting.told()
+
     def let_go(self) -> None:
         """The worker leaves; the holder and its command go on without it."""
-        if self._holder is not None:
-            self._holder.close()
+        if (holder := self._holder or self._waiting.holder) is not None:
+            holder.close()
 
     # its life
 
+    def line_up(self, waits: Waits) -> WorkKind:
+        """What a run that is made now waits for; the kind of work that it is by that."""
+        return "input" if self._waiting.begin(waits) else "run"
+
     async def submit(self, command: str, descriptors: tuple[int, ...]) -> None:
-        """Make the holder, which gets the descriptors, and make the run durable."""
+        """Make the holder, which gets the descriptors, and make the run durable.
+
+        A run that waits, and keeps nothing that only a process can keep, gets its holder when it starts.
+        """
         assert self._wish is not None
         bench, directory = self._bench, self._bench.run_directory(self.id)
-        env = self._wish.env
+        wish, env, queued = self._wish, self._wish.env, self.queued
         try:
             await bench.host.off_loop(lambda: run_environment.keep(bench.host.files, directory, env))
         except OSError as error:
             raise DiskFull(f"{directory} could not be written: {error.strerror}", path=directory) from error
-        self._holder = await bench.holders.spawn(self._plan(self._wish), descriptors)
+        holder = None
+        if not queued or wish.stdin != "none":
+            holder = self._holder = await bench.holders.spawn(plan_of(bench, self.id, wish), descriptors)
+        keeper = holder.identity if holder is not None and queued else None
         try:
-            await self._session.submit(self.id, command, self._wish.input(bench.host.clock.wall_ms()))
+            told = wish.input(bench.host.clock.wall_ms(), self._waiting.waits)
+            await self._session.submit(self.id, command, told, keeper)
         except EukhedError:
-            self._holder.close()  # nothing was started: the holder ends at its gate
-            await bench.host.off_loop(lambda: run_environment.forget(bench.host.files, directory))
+            self.let_go()  # nothing was started: the holder ends at its gate
+            await tries.forget(bench, self.id)
             raise
+        if queued:
+            if holder is not None:
+                await holder.stay()
+            await bench.busy.believed()  # a run that is known to be queued is taken up whatever dies
         bench.events.emit("run_submitted", self.told())
 
     async def recall(self) -> None:
         """Learn how far an earlier worker came with the output; before anybody looks at this run."""
         self.segments = Segments(await self._session.entered(self.id))
+        self._waiting.recall(self._session.known(self.id))
 
     async def live(self) -> None:
         """Go through the run's whole life, from wherever it stands."""
@@ -158,9 +198,8 @@ class LiveRun:
             ended = await self._start_or_find()
             if ended is None:
                 ended = await self._follow()
-            elif (
-                not ended.interrupted
-            ):  # what a reboot left beyond the entries may never have reached the disk
+            elif not ended.interrupted and "holder" in (self._session.known(self.id).memos or {}):
+                # what a reboot left beyond the entries may never have reached the disk
                 await self._enter_rest(ended)
             await self._finish(ended)
         finally:
@@ -171,6 +210,12 @@ class LiveRun:
         memos = task.memos or {}
         if "holder" in memos:
             return await self._find(memos)
+        if (waits := turn_facts.waits(task.input)).runs:
+            self._waiting.holder = self._holder
+            ended = await self._waiting.turn(task, waits)
+            self._holder, self._stopped_by = self._waiting.holder, self._waiting.stopped_by
+            if ended is not None:
+                return ended
         if self._holder is None:
             lost = await self._make_again(task.input)
             if lost is not None:
@@ -186,7 +231,7 @@ class LiveRun:
         if env is None:
             return Ended(lost="its environment is gone", at_ms=bench.host.clock.wall_ms())
         self._wish = run_facts.again(told, env, bench.grace_ms)
-        self._holder = await bench.holders.spawn(self._plan(self._wish))
+        self._holder = await bench.holders.spawn(plan_of(bench, self.id, self._wish))
         return None
 
     async def _start(self) -> Ended | None:
@@ -195,9 +240,13 @@ class LiveRun:
         assert holder is not None
         await bench.busy.believed()
         await self._patiently(lambda: self._session.held(self.id, holder.identity))
+        return await self._go(holder)
+
+    async def _go(self, holder: Holder) -> Ended | None:
+        """Start the command; or why it could not be."""
+        bench = self._bench
         started = await holder.go()
-        directory = bench.run_directory(self.id)
-        await bench.host.off_loop(lambda: run_environment.forget(bench.host.files, directory))
+        await self._forget_environment()
         match started:
             case NotStarted(message=message, exit=status):
                 return Ended(exit=status, error=message, at_ms=bench.host.clock.wall_ms())
@@ -219,11 +268,18 @@ class LiveRun:
         if isinstance(found, Ended):
             return found
         self._holder = found
-        await bench.host.off_loop(lambda: run_environment.forget(bench.host.files, directory))
+        if "keeper" in memos and command is None:  # whether it was told to start is known to it alone
+            return await self._go(found)
+        await self._forget_environment()
         at_ms = bench.host.clock.wall_ms()
         text = "the worker of this session was replaced; the command was not touched"
         await self._patiently(lambda: self._notice(text, at_ms))
         return None
+
+    async def _forget_environment(self) -> None:
+        """It was started, and cannot be again by itself; but for another try."""
+        if turn_facts.recalled(self._session.known(self.id).input).retry is None:
+            await tries.forget(self._bench, self.id)
 
     async def _notice(self, text: str, at_ms: int) -> None:
         number = await self._session.restored(self.id, text, at_ms)
@@ -274,6 +330,9 @@ class LiveRun:
         outcome, result = self._result(ended)
         await self._patiently(lambda: self._session.ended(self.id, outcome, result))
         self.segments.end()
+        task = self._session.known(self.id)
+        if tries.due_ms(task, self._bench.tries) is not None:
+            self._bench.work.add(Item("input", self.id, self._session.title(task)))
         self._bench.work.remove("run", self.id)
         self._begun.set()
         self._over.set()
@@ -317,32 +376,6 @@ class LiveRun:
                 await self._bench.host.clock.sleep_ms(FULL_DISK_PAUSE_MS)
             else:
                 return
-
-    def _plan(self, wish: Wish) -> HolderPlan:
-        bench, name = self._bench, self._session.name
-        added = {
-            b"EUKHED_SESSION": self._session.id.encode(),
-            b"EUKHED_RUN": f"{name}/{self.id}".encode(),
-        }
-        env = {**wish.env, **bench.environ, **added}
-        return HolderPlan(
-            directory=bench.run_directory(self.id),
-            out=self.output_path("out"),
-            err=self.output_path("err"),
-            argv=wish.argv,
-            cwd=wish.cwd,
-            env=env,
-            umask=wish.umask,
-            limits=wish.limits,
-            nice=wish.nice,
-            tty=wish.tty,
-            rows=wish.rows,
-            cols=wish.cols,
-            stdin=wish.stdin,
-            survive=wish.survive,
-            cap_bytes=bench.cap_bytes,
-            grace_ms=wish.grace_ms,
-        )
 
 
 def _name_of(number: int) -> str:

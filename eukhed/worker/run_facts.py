@@ -8,7 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from eukhed.errors import Invalid
 from eukhed.storage.plain import plain, raw
+from eukhed.worker import turn_facts
 from eukhed.worker.holding import Stdin
+from eukhed.worker.queue_law import Waits
+from eukhed.worker.turn_facts import Turn
 
 SCREEN: Final = (24, 80)
 WINDOW_MAX: Final = 64 * 1024 * 1024
@@ -38,9 +41,10 @@ class Wish(NamedTuple):
     detach: bool
     window: int
     job: str | None = None  # the cron job whose fire it is
+    turn: Turn = Turn()
 
-    def input(self, submitted_ms: int) -> dict[str, Any]:
-        """The wish as its run's record holds it."""
+    def input(self, submitted_ms: int, waits: Waits = Waits()) -> dict[str, Any]:  # noqa: B008 - it is a tuple
+        """The wish as its run's record holds it; `waits` is what its turn comes to."""
         told: dict[str, Any] = {
             "argv": [plain(word) for word in self.argv],
             "cwd": plain(self.cwd),
@@ -60,7 +64,7 @@ class Wish(NamedTuple):
             "timeoutMs": self.timeout_ms,
             "job": self.job,
         }
-        return {key: value for key, value in told.items() if value is not None}
+        return {key: value for key, value in told.items() if value is not None} | self.turn.input(waits)
 
 
 def wish(body: Any, grace_ms: int) -> Wish:
@@ -88,6 +92,7 @@ def wish(body: Any, grace_ms: int) -> Wish:
         detach=_field(body, "detach", lambda value: isinstance(value, bool), False),
         window=_field(body, "window", lambda value: _is_number(value, 0, WINDOW_MAX), 0),
         job=_field(body, "job", _is_text, None),
+        turn=turn_facts.turn(body, handed=body.get("stdin") == "handed"),
     )
 
 
@@ -112,7 +117,22 @@ def again(told: Mapping[str, Any], env: Mapping[bytes, bytes], grace_ms: int) ->
         detach=True,
         window=0,
         job=told.get("job"),
+        turn=turn_facts.recalled(told),
     )
+
+
+def as_asked(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record has of a wish, by the names that a `run` has for it; for who wants the same once more."""
+    asked = {
+        "argv": [raw(word) for word in told["argv"]],
+        "cwd": raw(told["cwd"]),
+        "tty": told["tty"],
+        "survive": told["survive"],
+        "label": told.get("label"),
+        "timeout_ms": told.get("timeoutMs"),
+        "grace_ms": told.get("graceMs"),
+    }
+    return {key: value for key, value in asked.items() if value is not None}
 
 
 _MISSING: Final = object()

@@ -3,21 +3,25 @@
 A run is here from its admission until its end is told; what is over is read from its record.
 """
 
-from typing import Any
+import logging
+from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from eukhed.errors import Invalid, NotFound
+from eukhed.errors import EukhedError, Invalid, NotFound, ShuttingDown
 from eukhed.worker.bench import Bench
 from eukhed.worker.ended import EndedRun
 from eukhed.worker.gate import Gate
+from eukhed.worker.pauses import Pauses
 from eukhed.worker.run import LiveRun
 from eukhed.worker.run_facts import Wish
 from eukhed.worker.session import Session
-from eukhed.worker.work import Item
+from eukhed.worker.tries import request_of
+from eukhed.worker.work import Item, WorkKind
 
 Run = LiveRun | EndedRun
+LOG: Final = logging.getLogger("eukhed.worker.runs")
 
 
 class Runs:
@@ -29,7 +33,10 @@ class Runs:
         self._bench = bench
         self._tasks = tasks
         self._live: dict[int, LiveRun] = {}
-        self._asked: dict[str, anyio.Event] = {}  # commands whose submission is on its way to the disk
+        self._asked: dict[
+            str, anyio.Event
+        ] = {}  # commands and keys whose submission is on its way to the disk
+        self._pauses = Pauses(bench)
 
     def live(self) -> list[LiveRun]:
         """Those that are not over, oldest first."""
@@ -69,49 +76,96 @@ class Runs:
     async def begin(self, command: str, wish: Wish, descriptors: tuple[int, ...]) -> Run:
         """Make the run of a command, once: a repeat of the command gets the run that it made.
 
-        Returns when the run is durable. Its descriptors are its own from here on.
+        Returns when the run is durable. Its descriptors are its own from here on. While a run has the key
+        that the wish asks for, that run is the answer, and none is made.
 
         Raises:
             ShuttingDown: the worker leaves; nothing was taken.
             DiskFull: there is no room for it; nothing was started.
+            NotFound: it is to wait for a run that the session does not have.
         """
-        while command in self._asked:
-            await self._asked[command].wait()
+        key = wish.turn.once
+        names = [command] if key is None else [command, f"once:{key}"]
+        while taken := [name for name in names if name in self._asked]:
+            await self._asked[taken[0]].wait()
         known = self._session.submitted(command)
+        if known is None and key is not None:
+            known = self._bench.queue.keyed(key)
+            known = None if known == wish.turn.again else known  # the try before it has the key
         if known is not None:
             return self.of(known)
-        done = self._asked[command] = anyio.Event()
+        done = anyio.Event()
+        self._asked |= dict.fromkeys(names, done)
         try:
-            number = self._session.mint()
-            await self._gate.admit(Item("run", number, wish_title(wish)))
-            await self._submit(command, number, wish, descriptors)
+            run = await self._made(command, wish, descriptors)
         finally:
-            del self._asked[command]
+            for name in names:
+                del self._asked[name]
             done.set()
-        run = self._live[number]
         self._tasks.start_soon(self._live_through, run)
         return run
 
-    async def _submit(self, command: str, number: int, wish: Wish, descriptors: tuple[int, ...]) -> None:
-        """Make it durable; what could not be is no work."""
-        run = self._live[number] = LiveRun(self._bench, number, wish)
+    async def _made(self, command: str, wish: Wish, descriptors: tuple[int, ...]) -> LiveRun:
+        """The run, admitted and durable; what could not be is no work, and nothing waits for it."""
+        queue, number = self._bench.queue, self._session.mint()
+        run = LiveRun(self._bench, number, wish)
+        item = Item(run.line_up(queue.settled(wish.turn.asked)), number, wish_title(wish))
+        queue.enter(number, wish.turn.once)
         try:
-            await run.submit(command, descriptors)
+            await self._gate.admit(item)
+            self._live[number] = run
+            try:
+                await run.submit(command, descriptors)
+            except BaseException:
+                del self._live[number]
+                self._bench.work.remove(item.kind, number)
+                raise
         except BaseException:
-            del self._live[number]
-            self._bench.work.remove("run", number)
+            queue.leave(number)
+            if wish.turn.once is not None:
+                queue.free(wish.turn.once, number)
             raise
+        return run
 
     async def take_up(self) -> int:
         """Go on with all that an earlier worker left; how many there are."""
         left = self._session.unfinished()
         for task in left:
-            await self._gate.admit(Item("run", task.id, self._session.title(task)))
+            self._bench.queue.enter(task.id, task.input.get("once"))
+        for task in left:
             run = LiveRun(self._bench, task.id, None)
             await run.recall()
+            kind: WorkKind = "input" if run.queued else "run"
+            await self._gate.admit(Item(kind, task.id, self._session.title(task)))
             self._live[task.id] = run
             self._tasks.start_soon(self._live_through, run)
+        for task in await self._pauses.left():
+            await self._gate.admit(Item("input", task.id, self._session.title(task)))
+            self._tasks.start_soon(self._try_again, task.id)
         return len(left)
+
+    async def next_try(self, number: int) -> Run | None:
+        """The run that tries this one again, once it is made; None when none is."""
+        await self._pauses.over(number)
+        made = self._session.submitted(request_of(number))
+        return None if made is None or made == number else self.of(made)
+
+    async def withdraw(self, number: int, actor: str) -> Run:
+        """Take back a run that waits for others, or the next try of one that failed.
+
+        Raises:
+            Invalid: it has started, or it is over.
+        """
+        run = self.of(number)
+        if await self._pauses.withdraw(number):
+            return run
+        if not isinstance(run, LiveRun) or not run.queued:
+            at = f"{self._session.name}/{number}"
+            state = run.told()["state"]
+            raise Invalid(f"{at} does not wait, it is {state}", next=[["eukhed", "stop", at]])
+        run.call_off(actor, "withdrawn", "withdrawn")
+        await run.over()
+        return run
 
     def is_live(self, number: int) -> bool:
         """Whether this run is not over."""
@@ -132,6 +186,21 @@ class Runs:
             await run.live()
         finally:
             self._live.pop(run.id, None)
+            self._bench.queue.leave(run.id)
+        await self._try_again(run.id)
+
+    async def _try_again(self, number: int) -> None:
+        """The next try of a run that failed, if it is to have one, after its pause."""
+        task = self._session.known(number)
+        wish = await self._pauses.pause(task)
+        try:
+            if wish is not None:
+                await self.begin(request_of(number), wish, ())
+        except ShuttingDown:
+            return  # the next worker goes on with it
+        except EukhedError as error:
+            LOG.error("run %s is not tried again: %s", number, error)
+        await self._pauses.end(task)
 
 
 def number_of(told: Any) -> int | None:

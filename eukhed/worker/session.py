@@ -85,7 +85,7 @@ class Session:
     def row(self, number: int) -> dict[str, Any]:
         """A run as lists show it."""
         task = self.known(number)
-        return run_row(task, self.id, self.name, self.host.clock.wall_ms())
+        return run_row(task, self.id, self.name, self.host.clock.wall_ms(), self._storage.records.tasks)
 
     def title(self, task: Task) -> str:
         """A run's command, for a person."""
@@ -106,8 +106,13 @@ class Session:
         """A batch that another room made; its number."""
         return await self._committer.commit(batch)
 
-    async def submit(self, number: int, command: str, told: Mapping[str, Any]) -> None:
-        """A run was asked for: the submission and the task that is pending."""
+    async def submit(
+        self, number: int, command: str, told: Mapping[str, Any], keeper: Identity | None = None
+    ) -> None:
+        """A run was asked for: the submission and the task that is pending.
+
+        `keeper` is the holder of a run that waits for others. It has started nothing.
+        """
         batch = Batch()
         batch.put_task(
             Task(
@@ -117,6 +122,7 @@ class Session:
                 state=Pending(),
                 input=dict(told),
                 background=True,
+                memos=None if keeper is None else {"keeper": list(keeper)},
             )
         )
         batch.put_submission(
@@ -131,6 +137,22 @@ class Session:
         )
         await self._committer.commit(batch)
         self._submitted[command] = number
+
+    async def settled(self, number: int, request: str) -> None:
+        """What was to be submitted after a run will not be: this run stands for it."""
+        batch = Batch()
+        batch.put_submission(
+            Submission(
+                id=self.mint(),
+                conversation_id=self.conversation,
+                type="input",
+                status="done",
+                request_id=request,
+                task=number,
+            )
+        )
+        await self._committer.commit(batch)
+        self._submitted[request] = number
 
     async def held(self, number: int, holder: Identity) -> None:
         """A holder waits behind its gate; from here on the run is never started by another."""

@@ -249,6 +249,7 @@ def _desk(
         settings.grace_ms,
         {**settings.environ, b"EUKHED_SOCKET": spec.socket.encode()},
         Queue(session),
+        timing.tries,
     )
     runs, tree = Runs(session, gate, bench, tasks), SessionTree(session, uplink, spec.instance, quiet)
     return Desk(

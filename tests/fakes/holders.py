@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 
 from eukhed.errors import Invalid
 from eukhed.host.files import ensure_private_directory
-from eukhed.host.seam import Clock, Files, Host, Identity
+from eukhed.host.seam import Clock, Files, Host, Identity, Liveness
 from eukhed.worker.holding import Ended, HolderPlan, NotStarted, Started
 from eukhed.worker.output import Gap
 from eukhed.worker.remains import Remains, as_ended
@@ -93,7 +93,7 @@ class HolderMachine:
 
     def gated(self) -> int:
         """How many holders live that were not told to go."""
-        return sum(run.life.alive and run.gate is None for run in self._runs.values())
+        return sum(run.life.alive and run.gate is None and not run.stays for run in self._runs.values())
 
 
 class _Run:
@@ -107,6 +107,7 @@ class _Run:
         self.status: dict[str, Any] | None = None
         self.told: Started | NotStarted | None = None
         self.gate: bool | None = None
+        self.stays = False
         self.queued = b""
         self.eof = plan.stdin != "typed" and not plan.tty
         self.size = (plan.rows, plan.cols)
@@ -123,7 +124,7 @@ class _Run:
         """A worker's channel closed: behind the gate nothing starts; without survive the command ends."""
         self.connected.discard(holder)
         if self.gate is None:
-            self.gate = False
+            self.gate = None if self.stays else False
         elif not self.connected and not self.plan.survive:
             self.machine.tasks.start_soon(self._end_without_worker)
         self.tell()
@@ -267,6 +268,14 @@ class FakeHolders:
             return self._holder(holder, directory, self._machine.find(holder))
         return Remains(self._host, directory, holder, command).ended(verdict)
 
+    async def reach(self, directory: str, holder: Identity) -> "FakeHolder | None":
+        self._life.check()
+        await anyio.lowlevel.checkpoint()
+        if self._host.processes.liveness(holder) is not Liveness.ALIVE:
+            return None
+        self._machine.adopted += 1
+        return self._holder(holder, directory, self._machine.find(holder))
+
     def _holder(self, identity: Identity, directory: str, run: _Run | None) -> "FakeHolder":
         assert run is not None, "a holder of another machine"
         holder = FakeHolder(
@@ -304,6 +313,19 @@ class FakeHolder:
         if run.told is not None:
             return run.told
         return NotStarted(0, "its holder died before the command began: no reason is known", 125)
+
+    async def stay(self) -> None:
+        self._life.check()
+        await anyio.lowlevel.checkpoint()
+        self._life.check()
+        self._run.stays = True
+
+    def dismiss(self) -> None:
+        self._life.check()
+        if self._run.gate is None:
+            self._run.gate = False
+        self._run.tell()
+        self.close()
 
     def give(self, data: bytes, *, eof: bool = False) -> bool:
         self._life.check()

@@ -99,6 +99,11 @@ async def real(directory: Path) -> AsyncIterator[Machine]:
             made[-1].append(holder := await super().spawn(*given))
             return holder
 
+        async def reach(self, *given: Any) -> Any:
+            if (found := await super().reach(*given)) is not None:
+                made[-1].append(found)
+            return found
+
         async def adopt(self, *given: Any, tty: bool) -> Any:
             found = await super().adopt(*given, tty=tty)
             if isinstance(found, Holder):
@@ -155,6 +160,11 @@ def known(ended: Ended) -> dict[str, Any]:
 async def adopted(machine: Machine, holder: Identity, command: Identity | None = None) -> Holder | Ended:
     _, holders = machine.worker()
     return await holders.adopt(f"{machine.directory}/run", {}, holder, command, tty=False)
+
+
+async def reached(machine: Machine, holder: Identity) -> Holder | None:
+    _, holders = machine.worker()
+    return await holders.reach(f"{machine.directory}/run", holder)
 
 
 async def come(host: Host, path: str, data: bytes) -> None:
@@ -230,6 +240,62 @@ def test_a_holder_that_started_nothing_says_nothing_of_the_next_one(tell: Callab
         return known(ended), ended.sizes
 
     assert tell(story) == ({"exit": 0}, {"out": 3, "err": 0})
+
+
+def test_a_holder_that_stays_waits_for_any_worker(tell: Callable[[Story], Any]) -> None:
+    """A run that waits for others: three workers, one holder, one start, and what was typed is read."""
+
+    async def story(machine: Machine) -> Any:
+        _, holders = machine.worker()
+        first = await holders.spawn(shell(machine.directory, COPIES, stdin="typed"))
+        await first.stay()
+        assert first.give(b"typed early, ")
+        machine.crash()
+        second = await reached(machine, first.identity)
+        assert second is not None
+        assert second.give(b"and later", eof=True)
+        machine.crash()
+        third = await reached(machine, first.identity)
+        assert third is not None
+        started = await third.go()
+        assert isinstance(started, Started)
+        ended = await third.ended()
+        return known(ended), ended.sizes
+
+    assert tell(story) == ({"exit": 0}, {"out": 22, "err": 0})
+
+
+def test_a_holder_that_heard_the_word_twice_starts_once(tell: Callable[[Story], Any]) -> None:
+    async def story(machine: Machine) -> Any:
+        host, holders = machine.worker()
+        first = await holders.spawn(shell(machine.directory, STAYS))
+        await first.stay()
+        started = await first.go()
+        machine.crash()
+        second = await reached(machine, first.identity)
+        assert second is not None
+        assert await second.go() == started
+        await come(host, f"{machine.directory}/out", b"up\n")
+        await second.stop(signal.SIGKILL, 0)
+        return known(await second.ended())
+
+    assert tell(story) == {"signal": signal.SIGKILL}
+
+
+def test_a_holder_that_is_dismissed_starts_nothing(tell: Callable[[Story], Any]) -> None:
+    async def story(machine: Machine) -> Any:
+        _, holders = machine.worker()
+        first = await holders.spawn(shell(machine.directory, WRITES))
+        await first.stay()
+        machine.crash()
+        second = await reached(machine, first.identity)
+        assert second is not None
+        second.dismiss()
+        host, _ = machine.worker()
+        await host.processes.gone(first.identity)
+        return await reached(machine, first.identity)
+
+    assert tell(story) is None
 
 
 def test_the_next_worker_goes_on(tell: Callable[[Story], Any]) -> None:

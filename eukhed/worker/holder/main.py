@@ -1,6 +1,7 @@
 """The holder's loop: behind its gate, then beside its command, until the command has ended.
 
 gated     only the worker that made it is heard; its end is ours, and nothing was started
+waiting   gated for a run that waits for others: workers come and go, and what it is handed is kept
 running   workers come and go; output is copied where it must be, input is fed, the cap is kept
 ended     the status is on the disk; a stop goes on until nothing below is left; then we leave
 """
@@ -79,9 +80,30 @@ class Holder:
             if message == b"g":
                 peer.sock.setblocking(False)
                 return True
+            if message == b"q":
+                peer.sock.setblocking(False)
+                return self._stay() if peer.send(message) else False
             if not self._obey(peer, message):  # what is typed early is for the command, once it is there
                 break
         return False
+
+    def _stay(self) -> bool:
+        """The same for a run that waits for others, however long: False when a worker says that it never starts."""
+        while True:
+            waits = select.poll()
+            for fd in (self.wakeups, self.listener.fd, *(peer.fd for peer in self.peers)):
+                waits.register(fd, select.POLLIN)
+            for fd, _ in waits.poll():
+                peer = next((peer for peer in self.peers if peer.fd == fd), None)
+                if peer is None:
+                    self._ready(fd, 0)
+                    continue
+                while (message := peer.receive()) is not None:
+                    if message in {b"g", b"x"}:
+                        return message == b"g"
+                    if not message or not self._obey(peer, message):
+                        self._lose(peer)
+                        break
 
     def start(self) -> bool:
         """Execute the command and tell what became of it."""

@@ -1,9 +1,9 @@
 """The workers that are connected: one socket each, one message a packet.
 
-From a worker: `g` go, `i<bytes>` input, `z` end of input, `w<rows> <columns>` resize,
+From a worker: `g` go, `q` stay at the gate whatever becomes of us, `x` never go, `i<bytes>` input, `z` end of input, `w<rows> <columns>` resize,
 `r<rows> <columns>` resize and redraw, `k<signal> <grace ms>`
 stop. To a worker: `s<json>` started, `f<json>` not started, `t<n>` n bytes of input were taken, `e<json>`
-ended, `k` none is left. The newest drives; the others only hear.
+ended, `k` none is left, `q` it stays. The newest drives; the others only hear.
 """
 
 from __future__ import annotations
