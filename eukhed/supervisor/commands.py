@@ -14,7 +14,7 @@ from eukhed.errors import CommandResultUncertain, DiskFull, EukhedError, from_wi
 from eukhed.host.seam import Host
 from eukhed.supervisor.commands_law import Known, Verdict, forgettable, verdict
 from eukhed.supervisor.ids import made_at
-from eukhed.supervisor.records import append_all, read_whole, replace_whole
+from eukhed.supervisor.records import append_line, read_whole, replace_whole
 
 
 class Entry(NamedTuple):
@@ -63,7 +63,11 @@ class Commands:
         await self._host.off_loop(self._load)
 
     async def _run(self, command: str, act: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        await self._note(command, Known.BEGUN, {})
+        try:
+            await self._note(command, Known.BEGUN, {})
+        except DiskFull:
+            del self._entries[command]  # it was not begun: a repeat may do it when there is room
+            raise
         try:
             result = await act()
         except EukhedError as error:
@@ -81,8 +85,7 @@ class Commands:
         try:
             file = self._host.files.open(self._path, write=True, create=True)
             try:
-                append_all(file, json.dumps(line, separators=(",", ":")).encode() + b"\n")
-                file.flush()
+                append_line(file, json.dumps(line, separators=(",", ":")).encode() + b"\n")
             finally:
                 file.close()
         except OSError as error:

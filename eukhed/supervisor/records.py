@@ -182,3 +182,17 @@ def append_all(file: File, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[file.append(bytes(view)) :]
+
+
+def append_line(file: File, line: bytes) -> None:
+    """Append a line and flush it, or leave the file as it was: a torn one would take the next one with it.
+
+    Blocks; OSError as the system says.
+    """
+    end = file.size()
+    try:
+        append_all(file, line)
+    except OSError:
+        file.truncate(end)
+        raise
+    file.flush()

@@ -12,7 +12,7 @@ from eukhed.host.seam import Files
 from eukhed.storage import lease
 from eukhed.storage.listing import list_sessions
 from eukhed.supervisor.house import LOG, House, told
-from eukhed.supervisor.records import Record, append_all, read_whole
+from eukhed.supervisor.records import Record, append_line, read_whole
 from eukhed.supervisor.revival_law import Facts, Verdict, verdict
 from eukhed.timing import WallMs
 
@@ -98,7 +98,6 @@ def _lease_held(house: House, session: str) -> bool:
 def _append(files: Files, path: str, line: dict[str, Any]) -> None:
     file = files.open(path, write=True, create=True)
     try:
-        append_all(file, json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        file.flush()
+        append_line(file, json.dumps(line, separators=(",", ":")).encode() + b"\n")
     finally:
         file.close()

@@ -1,18 +1,24 @@
 """Busy evidence: what a later supervisor believes of this worker when it finds it dead.
 
 One flushed line per change in `<worker>.recovery.jsonl`. Evidence of work is on the disk before the
-work begins, and is renewed while it lasts on the clock that counts suspend (rulings 25).
+work begins, and is renewed while it lasts on the clock that counts suspend (rulings 25). On a full disk work waits
+for room, as a run's commits do.
 """
 
 import json
-from typing import Any
+import logging
+from os import path as paths
+from typing import Any, Final
 
 import anyio
 
-from eukhed.errors import Broken
+from eukhed.errors import DiskFull
 from eukhed.host.seam import File, Host
 from eukhed.timing import BootMs
 from eukhed.worker.work import Work
+
+FULL_DISK_PAUSE_MS: Final = 1000
+LOG: Final = logging.getLogger("eukhed.worker.busy")
 
 
 class BusyJournal:
@@ -28,12 +34,13 @@ class BusyJournal:
         self._recorded: bool | None = None  # what the last line says
         self._recorded_at = BootMs(0)
         self._told = anyio.Event()
+        self._told_full = False
 
     async def keep(self) -> None:
         """Follow the work set until cancelled."""
         while True:
             if self._due():
-                await self.record(busy=bool(self._work))
+                await self._patiently_record()
                 continue  # the set may have changed while the line was flushed
             with self._host.clock.limit(self._refresh_ms):
                 await self._work.changed()
@@ -43,8 +50,19 @@ class BusyJournal:
         while not self._recorded:
             await self._told.wait()
 
+    async def _patiently_record(self) -> None:
+        try:
+            await self.record(busy=bool(self._work))
+        except DiskFull as error:
+            if not self._told_full:
+                LOG.error("new work waits for room on the disk: %s", error.message)
+            self._told_full = True
+            await self._host.clock.sleep_ms(FULL_DISK_PAUSE_MS)
+        else:
+            self._told_full = False
+
     async def record(self, *, busy: bool) -> None:
-        """Append one line and flush it."""
+        """Append one line and flush it. DiskFull when it cannot be written; then nothing of it is left."""
         items = self._work.items()
         line: dict[str, Any] = {
             "session": self._session,
@@ -70,13 +88,25 @@ class BusyJournal:
         return busy != self._recorded or (busy and aged)
 
     def _append(self, line: dict[str, Any]) -> None:
+        try:
+            self._write(json.dumps(line, separators=(",", ":")).encode() + b"\n", over=not line["busy"])
+        except OSError as error:
+            raise DiskFull(f"{self._path} could not be written: {error.strerror}", path=self._path) from error
+
+    def _write(self, data: bytes, *, over: bool) -> None:
+        files = self._host.files
         if self._file is None:
-            self._file = self._host.files.open(self._path, write=True, create=True)
+            self._file = files.open(self._path, write=True, create=True)
+            files.flush_directory(paths.dirname(self._path))
         end = self._file.size()
-        if not line["busy"] and end:  # all idle: what stands in it is settled, and the file starts over
+        if over and end:  # all idle: what stands in it is settled, and the file starts over
             self._file.truncate(0)
-        data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
-        taken = self._file.append(data)
-        if taken != len(data):
-            raise Broken(f"{self._path}: only {taken} of {len(data)} bytes were taken", file=self._path)
+            end = 0
+        left = data
+        try:
+            while left:
+                left = left[self._file.append(left) :]
+        except OSError:
+            self._file.truncate(end)  # a torn line would take the next one with it
+            raise
         self._file.flush()
