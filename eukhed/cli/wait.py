@@ -8,9 +8,9 @@ from eukhed.cli import exit_law, finding
 from eukhed.cli.context import Context, Options
 from eukhed.cli.render import to_json
 from eukhed.client.client import Client
+from eukhed.client.results import OPEN
 from eukhed.errors import ConnectionLost, SessionRecovering
 
-OPEN: Final = frozenset({"queued", "running", "waiting"})
 BY_TIMEOUT: Final = "timeout"
 
 

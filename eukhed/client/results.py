@@ -1,6 +1,8 @@
 """The shapes of what a daemon answers: plain maps, with their keys named. A newer daemon may say more."""
 
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
+
+OPEN: Final = frozenset({"queued", "running", "waiting"})  # the states of a run that is not over
 
 
 class Status(TypedDict):
