@@ -6,6 +6,7 @@ files on disk, which may be another build's.
 """
 
 import contextlib
+import fcntl
 import multiprocessing
 import os
 import pkgutil
@@ -26,6 +27,7 @@ from eukhed.wire.network import Channel, DescriptorChannel
 
 PRELOAD: Final = "eukhed.worker.preload"
 ENTRY: Final = "eukhed.worker.__main__:main"
+OWNER: Final = "owner"  # locked by who made the directory of a forkserver
 STATUS_WAIT_MS: Final = 100  # the forkserver reports an exit about 1 ms after the kernel does
 
 
@@ -75,6 +77,7 @@ def start_forkserver(directory: str, preload: str = PRELOAD) -> ForkServerContex
     """Start the forkserver; before any event loop, thread or handler. Its socket goes into `directory`."""
     os.chdir("/")  # start() asks for the directory each time, and fails when it is gone
     tempfile.tempdir = directory
+    _claim(util.get_temp_dir())
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([preload])
     forkserver.ensure_running()
@@ -82,10 +85,14 @@ def start_forkserver(directory: str, preload: str = PRELOAD) -> ForkServerContex
 
 
 def sweep_leftovers(directory: str) -> None:
-    """Remove what forkservers of earlier supervisors left: their sockets serve nobody. Under the instance lock."""
+    """Remove what forkservers of killed supervisors left: their sockets serve nobody.
+
+    Not what belongs to one that lives: it waits for the instance lock, and needs its forkserver once it has it.
+    """
     own = util.get_temp_dir()
     for entry in os.scandir(directory):
-        if entry.name.startswith("pymp-") and entry.is_dir(follow_symlinks=False) and entry.path != own:
+        ours = entry.name.startswith("pymp-") and entry.is_dir(follow_symlinks=False)
+        if ours and entry.path != own and _is_left(entry.path):
             _remove(entry.path)
 
 
@@ -94,10 +101,35 @@ def forget_forkserver() -> None:
     _remove(util.get_temp_dir())
 
 
+def _claim(directory: str) -> None:
+    """Say that whoever made this directory lives, by a lock that goes with the process."""
+    staged = os.path.join(directory, f".{OWNER}")
+    lock = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)  # never closed: it is held for life
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.rename(staged, os.path.join(directory, OWNER))
+
+
+def _is_left(directory: str) -> bool:
+    try:
+        lock = os.open(os.path.join(directory, OWNER), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False  # it is made, or removed, right now
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
 def _remove(directory: str) -> None:
-    for below in os.scandir(directory):
-        os.unlink(below.path)
-    os.rmdir(directory)
+    """Remove a directory of a forkserver, perhaps beside another who does: what is gone is gone."""
+    with contextlib.suppress(FileNotFoundError):
+        for below in os.scandir(directory):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(below.path)
+        os.rmdir(directory)
 
 
 class ForkserverSpawner:
