@@ -105,16 +105,26 @@ class Client:
         self.close()
 
     def _opened(self) -> Connection:
-        if not daemon_runs(self.places):
-            if not self._start:
-                raise no_daemon()
-            self._launch()
-        connection = _patiently(self.places)
+        connection = self._reached()
         if self._start and self._interactive and connection.hello.get("version") != VERSION:
             connection.close()  # the launcher ranks the two: it replaces a lower one that is idle, or leaves it
             self._launch()
-            connection = _patiently(self.places)
+            connection = self._reached()
         return connection
+
+    def _reached(self) -> Connection:
+        """Connect to the daemon that runs, or to one that is started; one that dies before it greets is none."""
+        for _ in range(TRIES_MAX):
+            if not daemon_runs(self.places):
+                if not self._start:
+                    break
+                self._launch()
+            try:
+                return _patiently(self.places)
+            except (ConnectionLost, NoDaemon):
+                if daemon_runs(self.places):
+                    raise
+        raise no_daemon()
 
     def _launch(self) -> None:
         from eukhed.client.launch import launch  # noqa: PLC0415 - only who starts a daemon pays for subprocess
@@ -162,7 +172,7 @@ class Client:
                     raise
                 self._connection.close()
                 self._launch()  # waits for the old one's drain
-                self._reopened(_patiently(self.places))
+                self._reopened(self._reached())
             except (SessionRecovering, ConnectionLost) as error:
                 from eukhed.client import retry  # noqa: PLC0415 - only who lost a worker or a daemon asks
 

@@ -1,11 +1,13 @@
 """Daemons that start at the same instant, and die in it."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.real.home import gone
+from tests.real.home import Home, gone, until
 
 MAKES = """
 import sys
@@ -43,3 +45,28 @@ def test_the_forkserver_of_a_daemon_that_waits_for_its_turn_is_not_swept_away(tm
         gone(waiting.pid)
     sweep()
     assert os.listdir(place) == []
+
+
+def test_a_daemon_that_dies_as_it_is_reached_is_replaced(home: Home) -> None:
+    """It is frozen, so the client waits for its greeting; then it is killed."""
+    home.ok("run", "--", "true")
+    daemon = home.supervisor()
+    os.kill(daemon, signal.SIGSTOP)
+    client, looks = home.start("run", "--", "echo", "done"), home.start("status")
+    for process in (client, looks):
+        until(lambda pid=process.pid: connected(pid), what="the client to be connected")  # type: ignore[misc]  # mypy: bound default
+    home.kill(daemon)
+    assert looks.wait(timeout=30) in {0, 4}, "another may be there already; but it is no failure"
+    out, err = client.communicate(timeout=60)
+    assert (client.returncode, out) == (0, b"done\n"), err
+    home.shut_down()
+
+
+def connected(pid: int) -> bool:
+    """Whether a process has a connected unix socket."""
+    links = []
+    with contextlib.suppress(OSError):
+        links = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
+    inodes = {link[8:-1] for link in links if link.startswith("socket:[")}
+    rows = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
+    return any(row[6] in inodes and row[5] == "03" for row in rows)
