@@ -183,13 +183,15 @@ class Life:
     async def _leave(self, order: StopOrder, identity: Identity) -> None:
         """Carry out a stop: the intent is durable before the worker hears of it."""
         keeper = self._keeper
+        if order.mode != "idle":
+            keeper.route.phase = Phase.STOPPING  # what comes from now on waits for the next worker
         try:
             keeper.record = await stopping.entomb(self._house, keeper.record, order)
         except DiskFull as error:
+            if self.link is not None:
+                keeper.route.opened(self.link)  # it goes on, with what came meanwhile
             keeper.stop_failed(order, error)
             return
-        if order.mode != "idle":
-            keeper.route.phase = Phase.STOPPING  # what comes from now on waits for the next worker
         if not await stopping.ask_to_leave(self._house, self.link, order):
             await keeper.note(tombstone=None, lifecycle="ready")
             keeper.stop_failed(order, None)

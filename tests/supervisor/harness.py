@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 
 from eukhed import paths
 from eukhed.client.ids import command_id
-from eukhed.errors import from_wire
+from eukhed.errors import SessionRecovering, from_wire
 from eukhed.host.files import SystemFiles
 from eukhed.storage.batch import session_batch
 from eukhed.storage.staging import create_session
 from eukhed.wire import codec
 from eukhed.wire.frames import Decoder, frame
 
+ASKED_AGAIN = 20  # a session that does not come at all is a failure all the same
 ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
 
@@ -77,6 +78,13 @@ class Talk:
                 return item | {"body": codec.decode(item["body"])}
 
     def ask(self, kind: str, body: dict[str, Any] | None = None, **more: Any) -> Any:
+        """The answer. What was provably not taken is asked again, as every client does (client.retry_law)."""
+        for _ in range(ASKED_AGAIN):
+            try:
+                return self.answer(self.send(kind, body, **more))
+            except SessionRecovering as error:
+                if error.data.get("sent") is not False:
+                    raise
         return self.answer(self.send(kind, body, **more))
 
     def close(self) -> None:
