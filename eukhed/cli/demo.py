@@ -5,6 +5,7 @@ command line, as processes; what is killed is killed with SIGKILL. It prints wha
 """
 
 import argparse
+import json
 import os
 import shutil
 import signal
@@ -12,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from eukhed.cli.context import Context, Options
 from eukhed.cli.drawing import svg
-from eukhed.cli.render import to_json
+from eukhed.cli.render import WIDTH_MAX, cut, plain, to_json
 from eukhed.client.client import Client
 from eukhed.errors import EukhedError
 from eukhed.paths import Places, places
@@ -109,6 +110,7 @@ class Demo:
         self._kill_worker(first)
         second = self._kill_client(first)
         self._check_end(second)
+        self._show_tree()
         self._check_shutdown()
         self._check_nothing_left()
         self._shown.say("everything held")
@@ -186,6 +188,36 @@ class Demo:
             raise Broke(f"there is not one run that failed with {STATUS}: {runs}")
         self._held("one run is listed: it was started once")
 
+    def _show_tree(self) -> None:
+        tree = json.loads(self._printed("state", "shop", "--json"))
+        self._shown.say("$ eukhed state shop               # what the session holds, from its log")
+        self._show("state", "shop")
+        now = _by_name(tree["nodes"])
+        if [value["state"]["result"]["exit"] for value in now.values() if "state" in value] != [STATUS]:
+            raise Broke(f"the tree does not say that the run exited {STATUS}: {now}")
+        if len({node["of"][1] for node in tree["nodes"]}) != len(tree["nodes"]):
+            raise Broke(f"a record stands in the tree twice: {tree}")
+        self._held(
+            "each record stands in it once; this worker built it from the log of the one that was killed"
+        )
+        cursor = min(3, tree["cursor"])
+        self._shown.say(
+            f"$ eukhed rewind-plan shop {cursor:<7} # what going back to cursor {cursor} would do"
+        )
+        self._show("rewind-plan", "shop", str(cursor))
+        if json.loads(self._printed("state", "shop", "--json"))["cursor"] != tree["cursor"]:
+            raise Broke("a rewind plan changed the tree")
+        self._held("a plan changes nothing")
+
+    def _show(self, *words: str) -> None:
+        """Say what a command prints, as long as a line may be here."""
+        command = f"{sys.executable} -c {COUNTING}"
+        for line in self._printed(*words).splitlines():
+            short = line.replace(plain(command), "./count.sh").replace(
+                " ".join(command.split()), "./count.sh"
+            )
+            self._shown.say("  " + cut(short, WIDTH_MAX))
+
     def _check_shutdown(self) -> None:
         busy = self._start("run", "-d", "--", "sleep", "60")
         address = busy.communicate(timeout=WAIT_S)[0].decode().strip()
@@ -230,6 +262,12 @@ class Demo:
             self._argv(*words), env=self._env, cwd=self._shop, stdin=subprocess.DEVNULL, capture_output=True,
             check=False, timeout=WAIT_S,
         )  # fmt: skip
+
+    def _printed(self, *words: str) -> str:
+        done = self._done(*words)
+        if done.returncode != 0:
+            raise Broke(f"eukhed {' '.join(words)} exited {done.returncode}: {done.stderr!r}")
+        return done.stdout.decode()
 
     def _ask(self, kind: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         with Client(self._at, relaunch=False) as client:
@@ -278,6 +316,11 @@ class Demo:
 
     def _held(self, what: str) -> None:
         self._shown.say(f"  ✓ {what}")
+
+
+def _by_name(nodes: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], Mapping[str, Any]]:
+    """The values of a tree's nodes, by the records that they stand for."""
+    return {(node["of"][0], node["of"][1]): node["value"] for node in nodes}
 
 
 class Reader:

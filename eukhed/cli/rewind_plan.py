@@ -1,6 +1,7 @@
 """`eukhed rewind-plan [S] CURSOR`: what going back would do. Nothing is changed."""
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from eukhed.cli.state_rows import label
 from eukhed.client import state
 from eukhed.client.client import Client
 
-SHOWN: Final = 6  # nodes of a list that are named
+SHOWN: Final = 6  # words of a list
 LISTS: Final = ("stops", "starts", "restores", "kept")
 
 
@@ -57,15 +58,19 @@ def lines(told: Mapping[str, Any]) -> list[str]:
     width = pager.width()
     shown = []
     for name in LISTS:
-        ids = sorted(told[name], key=lambda node: not _ends(nodes.get(node), told["ends"]))
-        words = [" ".join(label(nodes[node]).split()) for node in ids[:SHOWN] if node in nodes]
-        more = len(ids) - len(words)
-        if more:
-            words.append(f"{more:,} more" if not words else f"and {more:,} more")
+        words = _words([nodes[node] for node in told[name] if node in nodes], told["ends"])
+        more = len(told[name]) - sum(node in nodes for node in told[name])
+        if len(words) > SHOWN or more:
+            words = [*words[:SHOWN], "and more"]
         line = plain(f"{name:<10}{', '.join(words) or '-'}")
         shown.append(line if width is None else cut(line, width))
     return shown
 
 
-def _ends(node: Mapping[str, Any] | None, ends: list[int]) -> bool:
-    return node is not None and node["of"][0] == "task" and node["of"][1] in ends
+def _words(nodes: list[Mapping[str, Any]], ends: list[int]) -> list[str]:
+    """What these nodes are: runs that end first, entries last, as many as there are of a kind."""
+    others = [node for node in nodes if node["of"][0] != "entry"]
+    others.sort(key=lambda node: (not (node["of"][0] == "task" and node["of"][1] in ends), node["id"]))
+    kinds = Counter(node["value"]["kind"] for node in nodes if node["of"][0] == "entry")
+    entries = [f"{count} entries {kind}" if count > 1 else f"entry {kind}" for kind, count in kinds.items()]
+    return [" ".join(label(node).split()) for node in others] + entries

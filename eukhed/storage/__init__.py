@@ -8,6 +8,7 @@ log + law         writes a group of batches: the steps, their order, what a fail
 committer + law   group commit for many tasks
 opening           opens a storage (open_law); reading, replay, sidecars: reads one without changing a byte
 checkpoint + law  a cache of what the log says; history: the commits from the first, one at a time
+contents          the contents that a document had
 lease + law       who has a storage open; filesystems: where a storage may not be
 
 staging + law     builds a storage beside its place and publishes it; legacy + law: imports; fork
