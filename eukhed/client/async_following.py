@@ -88,6 +88,10 @@ class Listener:
         self._items.append(Gap.CUT)
         self._came.set()
 
+    @property
+    def queued_bytes(self) -> int:
+        return self._bytes
+
     async def get(self) -> Heard | Gap:
         """The next item. A cancelled wait loses none."""
         while not self._items:
@@ -139,6 +143,11 @@ class Following(Generic[T]):
         self._asking = True
         self._over = False
         client.listen(listener)
+
+    @property
+    def queued_bytes(self) -> int:
+        """What waits for this follower: QUEUE_BYTES at most, but for one event that is larger by itself."""
+        return self._listener.queued_bytes
 
     def __aiter__(self) -> Self:
         return self
