@@ -18,7 +18,8 @@ demo: $(VENV)/.ready
 	$(BIN)/eukhed demo
 
 test: $(VENV)/.ready check
-	$(BIN)/pytest -m "not long"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not real and not long and not systemd"
+	$(BIN)/pytest -m "(real or systemd) and not long"
 
 check: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -28,7 +29,7 @@ check: $(VENV)/.ready
 
 # the laws and everything else that needs no real daemon
 laws: $(VENV)/.ready
-	$(BIN)/pytest -m "not real and not long and not systemd"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not real and not long and not systemd"
 
 # minutes: every long test, and hypothesis with its long profile
 long: $(VENV)/.ready
