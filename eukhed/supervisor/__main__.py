@@ -171,6 +171,7 @@ def _run(arguments: Arguments, manager: Manager, herald: Announcer, made: Made) 
         raise sole(group) from group
     finally:
         forget_forkserver()
+        sweep_leftovers(tempfile.gettempdir())  # of one that was killed since, as it waited for its turn
 
 
 def sole(error: BaseException) -> BaseException:
