@@ -4,7 +4,7 @@ Each run is an attachment of its own that goes on from the bytes that were shown
 of new runs; whenever they may have missed one (a worker or a daemon was lost), the disk is looked at again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from eukhed.cli import disk
@@ -23,13 +23,15 @@ MISSED: Final = frozenset({"session_lost", "lost"})
 class Following:
     """Shows a session until it is closed, or the person who looks has seen enough."""
 
-    def __init__(self, context: Context, row: SessionRow, pages: Pages, only: int | None) -> None:
-        """`only`: one run of the session, which ends it."""
+    def __init__(
+        self, context: Context, row: SessionRow, pages: Pages, only: int | None, shown: Iterable[int]
+    ) -> None:
+        """`only`: one run of the session, which ends it; `shown`: runs that are shown to their end."""
         self._only = only
         self._context = context
         self._row = row
         self._pages = pages
-        self._over: set[int] = set()  # runs of which nothing more comes
+        self._over = set(shown)  # runs of which nothing more comes
         self._views: dict[int, Attachment] = {}
 
     def show(self, client: Client) -> None:
@@ -85,7 +87,7 @@ class Following:
             for number, shown in list(self._shown(event)):
                 self._take(number, shown)
         self._pages.flush()
-        if self._only in self._over:
+        if self._only is not None and self._only in self._over:
             raise _OverError
         if again:
             return False
@@ -120,7 +122,7 @@ class _OverError(Exception):
     """Nothing more comes."""
 
 
-def follow(context: Context, row: SessionRow, pages: Pages, only: int | None = None) -> int:
+def follow(context: Context, row: SessionRow, pages: Pages, *, only: int | None, shown: Iterable[int]) -> int:
     """Go on from what is shown, as a client that only looks; Ctrl-C ends it, and the end of a run that is alone."""
     try:
         client = Client(context.places)
@@ -128,7 +130,7 @@ def follow(context: Context, row: SessionRow, pages: Pages, only: int | None = N
         return 0  # nobody writes on
     with client:
         try:
-            Following(context, row, pages, only).show(client)
+            Following(context, row, pages, only, shown).show(client)
         except KeyboardInterrupt:
             return 0
     if only is None:

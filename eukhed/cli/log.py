@@ -139,7 +139,8 @@ def _bounded(context: Context, asked: _Asked) -> Iterator[Part]:
 def _follow(context: Context, asked: _Asked, pages: Pages, *, keep: bool) -> int:
     """Go on from the bytes that were shown, as a client that only looks."""
     if asked.run is None or context.json:
-        return follow(context, asked.row, pages, asked.run)
+        over = [task.id for task in asked.tasks if task.terminal]  # they were before their output was read
+        return follow(context, asked.row, pages, only=asked.run, shown=over)
     pages.close()
     try:
         client = Client(context.places)

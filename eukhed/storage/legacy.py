@@ -59,6 +59,12 @@ class Legacy(NamedTuple):
     dropped_bytes: int
 
 
+def is_there(files: Files, places: Places, session: str) -> bool:
+    """Whether a session has a storage, or a legacy file that would be imported."""
+    place = places.storage(session)
+    return files.stat(place) is not None or files.stat(place + LEGACY_SUFFIX) is not None
+
+
 def import_listed(files: Files, places: Places, session: str) -> Imported | None:
     """Import a listed legacy session under its own id before it is opened; None when it is a storage already.
 

@@ -11,6 +11,7 @@ import anyio
 
 from eukhed.errors import Broken, DiskFull, EukhedError, UnknownSession, from_wire
 from eukhed.host.seam import Identity
+from eukhed.storage.legacy import is_there
 from eukhed.supervisor import adoption, launching, stopping
 from eukhed.supervisor.adoption import Reached
 from eukhed.supervisor.house import LOG, House, told
@@ -80,8 +81,8 @@ class Life:
         if self._house.drain.ends and not although_ending:
             raise shutting_down()
         record = self._keeper.record
-        files, path = self._house.host.files, self._house.settings.places.storage(record.session)
-        if await self._house.host.off_loop(lambda: files.stat(path) is None):
+        files, places = self._house.host.files, self._house.settings.places
+        if not await self._house.host.off_loop(lambda: is_there(files, places, record.session)):
             raise UnknownSession(
                 f"no session has the id {record.session}", next=[["eukhed", "sessions", "--all"]]
             )
