@@ -25,10 +25,12 @@ from tests.fakes.life_files import LifeFiles
 from tests.fakes.network import FakeChannel, Hub, channels, descriptor_channels
 from tests.fakes.off_loop import Inline
 from tests.fakes.processes import ProcessTable
+from tests.wire.schema import validate
 
 PLACES: Final = Places("/root/state", "/run/key", "/run/key/daemon.sock")
 SESSION: Final = "01900000-0000-7000-8000-000000000001"
 CLIENT: Final = 7
+VALIDATED_MAX: Final = 20_000  # bytes of a frame that is held against shared/wire.cddl
 
 
 async def _sleeps(console: Console) -> int:
@@ -120,6 +122,7 @@ class Seat:
         self.answers: dict[tuple[int, int], Response | Failure] = {}
         self.parts: dict[tuple[int, int], list[Any]] = {}
         self.frames: list[int] = []  # the size of each frame that came
+        self.sent: list[bytes] = []
         self._link = link
         self._last = 0
         self._heard = anyio.Event()
@@ -133,6 +136,8 @@ class Seat:
         while True:
             frame = await self._link.receive()
             self.frames.append(len(frame))
+            if len(frame) < VALIDATED_MAX:
+                validate(frame)
             match envelope.read(frame):
                 case Event() as event:
                     self.events.append(event)
@@ -154,6 +159,7 @@ class Seat:
     def send(self, kind: str, body: Any = None, *, client: int = CLIENT, **more: Any) -> tuple[int, int]:
         self._last += 1
         command = Command(self._last, kind, codec.encode(body or {}), SESSION, client=client, **more)
+        self.sent.append(envelope.write(command))
         self._link.send_soon(envelope.write(command))
         return client, self._last
 

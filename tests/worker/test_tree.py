@@ -18,6 +18,7 @@ from eukhed.wire import codec
 from eukhed.wire.messages import CHUNK_BYTES
 from eukhed.worker.tree import updates
 from tests.fakes.clock import run
+from tests.wire.schema import validate
 from tests.worker.standing import CLIENT, Machine, Seat, story
 
 OTHER = 8
@@ -143,6 +144,8 @@ def test_a_subscriber_is_told_each_commit_and_nobody_else_is() -> None:
         assert not seat.told("state_tree_update", OTHER)
         assert all(event.sequence is None for event in seat.events if event.type == "state_tree_update")
         assert await seat.ask("unsubscribe_state_tree") == {}
+        for frame in seat.sent:
+            validate(frame)
         number = await seat.run("sleep")
         await seat.ask("subscribe_state_tree", client=OTHER)
         seat.send("client_gone", {"client": OTHER}, client=0)
