@@ -9,7 +9,7 @@ from collections.abc import Callable
 from eukhed.host.seam import Entry, File, Files, Stat
 from tests.fakes.life import Life
 
-Told = Callable[[Life, str, str], None]  # who, what (lock, unlock, change), path
+Told = Callable[[Life, str, str], None]  # who, what (lock, unlock, change of names, write), path
 
 
 def nobody(_life: Life, _what: str, _path: str) -> None:
@@ -95,11 +95,11 @@ class LifeFile:
         return self._file.read(offset, size)
 
     def append(self, data: bytes) -> int:
-        self._change()
+        self._write()
         return self._file.append(data)
 
     def write(self, offset: int, data: bytes) -> int:
-        self._change()
+        self._write()
         return self._file.write(offset, data)
 
     def truncate(self, size: int) -> None:
@@ -146,6 +146,10 @@ class LifeFile:
     def _change(self) -> None:
         self._check()
         self._files.told(self._files.life, "change", self._path)
+
+    def _write(self) -> None:
+        self._check()
+        self._files.told(self._files.life, "write", self._path)
 
 
 def at_rest(files: Files, path: str) -> bytes:

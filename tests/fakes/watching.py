@@ -17,7 +17,7 @@ class Changes:
 
     def told(self, _life: Life, what: str, path: str) -> None:
         """A file is about to change: who watches it or its directory hears of it in a later turn."""
-        if what == "change":
+        if what in {"change", "write"}:
             for watcher in self._watchers:
                 watcher.hear(path)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Literal, NamedTuple
 
-What = Literal["cut", "term", "power", "clock", "suspend"]
+What = Literal["cut", "term", "power", "clock", "suspend", "full"]
 ANY = "any"
 
 
@@ -21,7 +21,7 @@ class Fault(NamedTuple):
     of: str = ANY  # supervisor, worker, client, machine (what holders and commands write), or any
     what: What = "cut"
     whom: tuple[str, ...] = ()  # the kinds of processes that are cut; the acting one when empty
-    ms: int = 0  # of a clock step (either way) or a suspend
+    ms: int = 0  # of a clock step (either way), a suspend, a full disk
 
     def __str__(self) -> str:
         return ":".join((self.of, str(self.at), self.what, "+".join(self.whom), str(self.ms)))
@@ -62,7 +62,9 @@ def drawn(random: Random, effects: int) -> list[Fault]:
     faults: list[Fault] = []
     for _ in range(random.choice((1, 1, 2, 2, 3, 4))):
         at = random.randrange(1, effects)
-        kind = random.choices(("cut", "pair", "term", "power", "clock", "suspend"), (8, 3, 1, 2, 1, 1))[0]
+        kind = random.choices(
+            ("cut", "pair", "term", "power", "clock", "suspend", "full"), (8, 3, 1, 2, 1, 1, 1)
+        )[0]
         match kind:
             case "cut":
                 faults.append(Fault(at, whom=(random.choice(("worker", "supervisor", "client")),)))
@@ -74,6 +76,8 @@ def drawn(random: Random, effects: int) -> list[Fault]:
             case "clock":
                 ms = random.choice((-3_600_000, -1000, 1000, 3_600_000, 3 * 86_400_000))
                 faults.append(Fault(at, what="clock", ms=ms))
+            case "full":
+                faults.append(Fault(at, what="full", ms=random.choice((1, 2000, 60_000))))
             case _:
                 faults.append(Fault(at, what="suspend", ms=random.choice((1000, 600_000, 3 * 3_600_000))))
     return faults

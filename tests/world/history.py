@@ -49,6 +49,7 @@ def drawn_crowd(world: World) -> list[Person]:
             window=(window := random.choice((16, 256, 4096, 1 << 20))),
             slow_ms=random.choice((0, 0, 5, 400 if window > 16 else 5)),
             begins_ms=random.choice((0, 0, 30, 2000)),
+            stops_ms=random.choice((None, None, None, 0, 500, 100_000)),
         )
         for name in names
     ]
@@ -121,10 +122,13 @@ async def _lived(world: World, people: People, *, power_at_end: bool, idlers: in
     async with anyio.create_task_group() as lives:
         for person in crowd:
             lives.start_soon(person.want)
+            if person.stops_ms is not None:
+                lives.start_soon(person.want_stop)
         if idlers:
             kay = Person(world, "kay", begins_ms=world.random.choice((0, 100, 1000)))
             lives.start_soon(kay.want_idle, idlers)
     world.faults.stop()
+    world.full_until_ms = 0
     world.say("the faults are over")
     if power_at_end:
         world.lose_power()

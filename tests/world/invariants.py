@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from tests.world.world import World
 
 
+ITS_OWN = ("done", "failed")  # the states of a command that ended by itself
+
+
 class Broken(AssertionError):
     """An invariant does not hold. Carries the history."""
 
@@ -32,7 +35,7 @@ class Leases:
             return
         if name == "lease":
             self._lease(life, what, folder)
-        elif what == "change" and not name.startswith("run-"):
+        elif what in {"change", "write"} and not name.startswith("run-"):
             self.changes += 1
             if self._holders.get(folder) is not life:
                 raise Broken(f"{life.name} {life.pid} changed {path} without its lease")
@@ -64,7 +67,9 @@ def command_once(world: "World", person: "Person", starts: int) -> list[str]:
     if ended is None:
         return ["no end was told"]
     state = ended["state"]
-    if state in {"done", "failed"} and ended.get("exit") == person.script.exit and starts == 1:
+    if state == "stopped" and person.asked_to_stop:
+        return []
+    if state in ITS_OWN and ended.get("exit") == person.script.exit and starts == 1:
         return []
     if state == "interrupted" and world.seen["power loss"]:
         return []
@@ -78,7 +83,7 @@ def output_once_in_order(person: "Person") -> list[str]:
     wrong = []
     for stream, printed in person.script.printed().items():
         seen = bytes(person.shown[stream])
-        whole = person.ended is not None and person.ended["state"] in {"done", "failed"}
+        whole = person.ended is not None and person.ended["state"] in ITS_OWN
         if not printed.startswith(seen):
             wrong.append(f"{stream} is not what was printed: {seen[-60:]!r} at {len(seen)}")
         elif whole and seen != printed:

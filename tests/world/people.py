@@ -6,7 +6,14 @@ What is here is outside of the machine: no crash takes it back. So it is what th
 from dataclasses import dataclass, field
 from typing import Any
 
-from eukhed.errors import CommandResultUncertain, EukhedError, NotFound, UnknownSession, WorkerGaveUp
+from eukhed.errors import (
+    CommandResultUncertain,
+    DiskFull,
+    EukhedError,
+    NotFound,
+    UnknownSession,
+    WorkerGaveUp,
+)
 from eukhed.supervisor.ids import uuid7
 from eukhed.worker.segments import Stream
 from tests.fakes.life import CutOff
@@ -16,6 +23,7 @@ from tests.world.world import HOME, World
 
 TRIES_MAX = 25
 PAUSE_MS = 200
+ROOM_MS = 10_000  # somebody makes room on the disk
 
 
 def nothing() -> dict[Stream, bytearray]:
@@ -33,6 +41,10 @@ class Person:
     window: int = 4096
     slow_ms: int = 0
     begins_ms: int = 0
+    stops_ms: int | None = None  # after the run began
+    asked_to_stop: bool = False
+    reopens: bool = False  # the session was given up
+    pause_ms: int = PAUSE_MS
     opening: str = ""  # command ids: the same one whenever it is asked again
     command: str = ""
     session: str | None = None  # once it was answered
@@ -60,8 +72,24 @@ class Person:
             if self.ended is not None:
                 return
             self._hear(error)
-            await self.world.clock.sleep_ms(PAUSE_MS)
+            await self.world.clock.sleep_ms(self.pause_ms)
+            self.pause_ms = PAUSE_MS
         self.wrongs.append(f"{self.name} gave up after {TRIES_MAX} clients")
+
+    async def want_stop(self) -> None:
+        """Stop the run some time after it began, from another terminal, as often as it takes."""
+        assert self.stops_ms is not None
+        while self.run is None and self.ended is None and not self.wrongs:
+            await self.world.clock.sleep_ms(PAUSE_MS)
+        await self.world.clock.sleep_ms(self.stops_ms)
+
+        async def ask(client: Client) -> None:
+            self.asked_to_stop = True
+            await client.request("stop_run", {"run": self.run, "actor": self.name}, session=self.session)
+
+        while self.ended is None and not self.wrongs:
+            self._hear(await self.use(ask))
+            await self.world.clock.sleep_ms(PAUSE_MS)
 
     async def want_idle(self, tries: int) -> None:
         """Ask the daemon to go if it has no work, some times; it may refuse, and may not end anything."""
@@ -88,6 +116,9 @@ class Person:
         return await self.world.live(life, body)
 
     async def _see_through(self, client: Client) -> None:
+        if self.reopens:
+            self.reopens, self.pause_ms = False, ROOM_MS
+            await client.request("reopen", session=self.session)
         if self.session is None:
             told = await client.request("open_session", self._place(), command_id=self.opening)
             self.session = told["session"]
@@ -110,6 +141,10 @@ class Person:
                 self.wrongs.append(f"{self.name} was told of {self.session}/{self.run}, and now: {error}")
             case WorkerGaveUp():
                 self.world.seen["gave up"] += 1
+                self.reopens = True
+            case DiskFull():
+                self.world.seen["refused: disk_full"] += 1
+                self.opening, self.pause_ms = self._id(), ROOM_MS  # the same id is answered the same
             case EukhedError():
                 self.world.seen[f"refused: {error.code}"] += 1
 

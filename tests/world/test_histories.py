@@ -1,5 +1,8 @@
 """Random histories: some people, some faults, all from one seed."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -9,6 +12,9 @@ from tests.world.invariants import Broken
 
 SHORT = range(60)
 LONG = range(1000, 4000)
+
+
+pytestmark = pytest.mark.timeout(3600)
 
 
 def told(seeds: range) -> Counter[str]:
@@ -32,7 +38,6 @@ def test_random_histories() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("begin", range(LONG.start, LONG.stop, 100))
 def test_many_random_histories(begin: int) -> None:
     """one_worker_per_session, command_once, output_once_in_order."""
@@ -43,6 +48,21 @@ def test_many_random_histories(begin: int) -> None:
 def test_one_seed_is_one_history(seed: int) -> None:
     """To the line: a failure can be told again."""
     assert tell_drawn(seed) == tell_drawn(seed)
+
+
+def test_a_history_is_told_again_by_one_command() -> None:
+    """In another process, whose hashes differ."""
+    done = [
+        subprocess.run(
+            [sys.executable, "-m", "tests.world", "3"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("0", "77")
+    ]
+    assert done[0] == done[1]
+    assert done[0].decode().splitlines()[: len(told_trace := tell_drawn(3).trace)] == told_trace
 
 
 def test_another_seed_is_another_history() -> None:

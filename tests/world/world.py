@@ -11,6 +11,7 @@ process's effects raise first, then its tasks are dropped. A power loss cuts all
 systems that the crash can leave; the machine is up again at once, under another boot id.
 """
 
+import errno
 import logging
 import re
 import signal
@@ -94,6 +95,9 @@ class World:
         for path in ("/home", HOME, f"{HOME}/state", f"{HOME}/work", "/run"):
             self.disk.make_directory(path)
             self.disk.flush_directory(path.rpartition("/")[0] or "/")
+        self.full_until_ms = (
+            0  # of what commands write nothing is refused: how a holder meets that is its own
+        )
         self._boots = 0
         self._boot()
 
@@ -107,7 +111,8 @@ class World:
         self.say(f"boot {self._boots}, machine {identity.pid}")
 
     def say(self, text: str) -> None:
-        """A line of the history."""
+        """A line of the history. The tokens of staging are drawn from the system: no part of it."""
+        text = re.sub(r"[0-9a-f]{32}", "#", text)
         self.trace.append(f"{self.clock.monotonic_ms():>9} {self.faults.effects['any']:>6} {text}")
 
     # what happens to it
@@ -129,6 +134,8 @@ class World:
                 self.clock.set_wall(fault.ms)
             case "suspend":
                 self.clock.suspend(fault.ms)
+            case "full":
+                self.full_until_ms = self.clock.monotonic_ms() + fault.ms
 
     def cut(self, *kinds: str, life: Life | None = None) -> None:
         """End all processes of these kinds, or this one, between two of their effects."""
@@ -167,6 +174,13 @@ class World:
         return Host(self.clock, files, self.table.seen_by(identity), Inline(life), watching)
 
     def _told(self, life: Life, what: str, path: str) -> None:
+        if (
+            what == "write"
+            and life is not self.machine_life
+            and self.clock.monotonic_ms() < self.full_until_ms
+        ):
+            self.seen["full disk"] += 1
+            raise OSError(errno.ENOSPC, "no space left on device", path)
         self.leases.told(life, what, path)
         self.changes.told(life, what, path)
 
@@ -255,7 +269,7 @@ class Complaints(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if (life := ACTING.get()) is not None and not life.alive:
             return  # nobody hears what a dead process still says
-        text = re.sub(r"[0-9a-f]{32}", "#", record.getMessage())
+        text = record.getMessage()
         self._world.say(f"  {record.name}: {text}")
         if record.exc_info:
             self._world.bugs.append(f"{record.name}: {text}: {record.exc_info[1]!r}")
