@@ -23,9 +23,9 @@ from typing import Any
 
 import anyio
 
-from eukhed.bundles.bundle import BundleFiles
+from eukhed.bundles.bundle import BundleFiles, read_directory
 from eukhed.bundles.manifest import Manifest, encode
-from eukhed.bundles.store import BundleStore, read_directory
+from eukhed.bundles.store import BundleStore
 from eukhed.host.clock import SystemClock
 from eukhed.host.files import SystemFiles
 from eukhed.host.off_loop import SystemOffLoop
@@ -43,7 +43,7 @@ PARTS: dict[str, Any] = {
 
 MINT = """
 import sys, anyio
-from eukhed.bundles.store import read_directory
+from eukhed.bundles.bundle import read_directory
 sys.path.insert(0, {here!r})
 from mint import store_in
 store = store_in({directory!r})

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from eukhed.bundles import disk, reading
 from eukhed.bundles.layout_law import encode, is_part, prompt_file
 from eukhed.bundles.manifest import BadManifest, Manifest
 from eukhed.bundles.manifest import decode as decode_manifest
@@ -16,6 +17,7 @@ from eukhed.bundles.memory import Memory
 from eukhed.bundles.reading import EVALS, MANIFEST, MEMORY, PROGRAM, PROMPTS, Limits
 from eukhed.bundles.records import HASH_PREFIX
 from eukhed.errors import Invalid, TooLarge
+from eukhed.host.seam import Files
 
 Parse = Callable[[bytes], str | None]  # what is wrong with a program, in one line
 
@@ -88,6 +90,28 @@ def prepare(bundle: BundleFiles, limits: Limits, parse: Parse | None) -> Prepare
         _put(files, EVALS, called, called, data)
     _check_sizes(files, limits)
     return Prepared(manifest.name, files, hash_of(files))
+
+
+def as_files(read: dict[str, bytes]) -> BundleFiles:
+    """The files of a version, by path, as a mint takes them."""
+    return BundleFiles(
+        manifest=read.get(MANIFEST, b""),
+        program=read.get(PROGRAM, b""),
+        prompts=reading.within(read, PROMPTS),
+        memory=read[MEMORY],
+        evals=reading.within(read, EVALS),
+    )
+
+
+def read_directory(files: Files, directory: str, limits: Limits | None = None) -> BundleFiles:
+    """The files of a bundle that somebody wrote into a directory of this layout, for a mint.
+
+    Raises:
+        Invalid: something is there that no bundle holds. BrokenBundle: a link, or a device. TooLarge.
+        FileTrouble: it cannot be read.
+    """
+    with disk.told(directory):
+        return as_files(reading.read_files(files, directory, limits or Limits(), strict=True))
 
 
 def _put(files: dict[str, bytes], folder: str, name: str, called: str, data: bytes) -> None:

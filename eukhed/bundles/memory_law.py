@@ -73,4 +73,5 @@ def _escaped(line: str) -> str:
 
 
 def _unescaped(line: str) -> str:
-    return line[1:] if line.startswith(ESCAPE) and _is_heading(line) else line
+    """Of a line in a note's body, where no line is a heading without an escape."""
+    return line[1:] if _is_heading(line) else line

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from eukhed.bundles import disk, reading
-from eukhed.bundles.bundle import Bundle, BundleFiles, Parse, Prepared, hash_of, prepare
+from eukhed.bundles.bundle import Bundle, BundleFiles, Parse, Prepared, as_files, hash_of, prepare
 from eukhed.bundles.disk import Notice
 from eukhed.bundles.layout_law import is_name
 from eukhed.bundles.lock import under_lock
@@ -29,7 +29,7 @@ from eukhed.errors import (
     Refused,
     UnsafeFilesystem,
 )
-from eukhed.host.seam import File, Files, Host
+from eukhed.host.seam import File, Host
 from eukhed.timing import DEFAULT
 
 ROOT: Final = "subharnesses"
@@ -125,7 +125,7 @@ class BundleStore:
         if hash_of(read) != record.hash:
             place = self.version_directory(name, version)
             raise reading.broken(place, "its files are not those that were minted (eukhed bundle verify)")
-        return await self.mint(_as_files(read), head.hash, why)
+        return await self.mint(as_files(read), head.hash, why)
 
     def record_run(self, name: str, note: RunNote) -> None:
         """Keep a note on the last run, in place of the one before; also of a name that has no bundle.
@@ -238,7 +238,7 @@ class BundleStore:
         with disk.told(self._place(name)):
             read = self._read(name, number)
         reading.manifest_of(read, self.version_directory(name, number), name)
-        return _as_files(read)
+        return as_files(read)
 
     def contents(self, name: str, version: int = 0) -> dict[str, bytes]:
         """The files of a version that its hash covers, by path. NotFoundError, BrokenBundle, TooLarge."""
@@ -373,27 +373,6 @@ class BundleStore:
         except FileNotFoundError:
             disk.make_directories(self._files, place)
             return self._files.open(path, write=True, create=True)
-
-
-def _as_files(read: dict[str, bytes]) -> BundleFiles:
-    return BundleFiles(
-        manifest=read.get(reading.MANIFEST, b""),
-        program=read.get(reading.PROGRAM, b""),
-        prompts=reading.within(read, reading.PROMPTS),
-        memory=read[reading.MEMORY],
-        evals=reading.within(read, reading.EVALS),
-    )
-
-
-def read_directory(files: Files, directory: str, limits: Limits | None = None) -> BundleFiles:
-    """The files of a bundle that somebody wrote into a directory of this layout, for a mint.
-
-    Raises:
-        Invalid: something is there that no bundle holds. BrokenBundle: a link, or a device. TooLarge.
-        FileTrouble: it cannot be read.
-    """
-    with disk.told(directory):
-        return _as_files(reading.read_files(files, directory, limits or Limits(), strict=True))
 
 
 def _is_text(line: str) -> bool:

@@ -95,6 +95,7 @@ def test_numbers_canonical_there_and_back(number: int, token: str) -> None:
     assert layout_law.recorded_number(layout_law.record_name(number)) == number
     assert layout_law.staged_number(layout_law.stage_name(number, token)) == number
     assert layout_law.staged_number(layout_law.stage_name(0, token)) == 0
+    assert layout_law.stage_name(number, token) == f".mint-{number}-{token}"
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from eukhed.bundles.bundle import BundleFiles
+from eukhed.bundles.bundle import BundleFiles, read_directory
 from eukhed.bundles.manifest import Manifest
 from eukhed.bundles.reading import Limits
 from eukhed.bundles.records import RunNote
-from eukhed.bundles.store import BundleStore, read_directory
+from eukhed.bundles.store import BundleStore
 from eukhed.errors import (
     BrokenBundle,
     FileTrouble,
