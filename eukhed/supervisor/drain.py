@@ -116,6 +116,8 @@ class Drain:
         try:
             asked = [keeper for keeper in house.keepers.values() if keeper.route.phase is not Phase.FAILED]
             answers = await self._ask(house, asked, number)
+            if keep_scheduled:
+                await house.jobs.look_now(house)
             scheduled = keep_scheduled and bool(house.jobs.scheduled(house))
             starting = any(keeper.link is None for keeper in asked if keeper in house.keepers.values())
             if verdict(Facts(list(answers.values()), starting, scheduled)) is Verdict.RELEASE:

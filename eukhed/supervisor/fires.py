@@ -44,6 +44,10 @@ class GlobalJobs:
         """The file may have changed."""
         self._scheduler.wake()
 
+    async def looked(self) -> None:
+        """Return after the next look at the file."""
+        await self._scheduler.looked()
+
     @property
     def next_job(self) -> Job | None:
         """The job that is due next."""
@@ -56,8 +60,9 @@ class GlobalJobs:
             NotFound: no such job, or it is over. Busy: a fire of it goes on. Invalid: it could not be started.
         """
         claim = await self._scheduler.fire(job)
-        while (made := self._fires.made.get(claim.id)) is None and self._scheduler.tends(claim.id):
+        while claim.id not in self._fires.made and self._scheduler.tends(claim.id):
             await self._scheduler.looked()
+        made = self._fires.made.pop(claim.id, None)
         if made is None:
             found = self._store.read().job(job)
             reason = found.last_error if found is not None else None
@@ -72,7 +77,7 @@ class _Fires:
         self._house = house
         self._path = path
         self.scheduler: Scheduler | None = None
-        self.made: dict[str, dict[str, Any]] = {}  # runs of fires that go on, by claim
+        self.made: dict[str, dict[str, Any]] = {}  # runs of fires that a user asked for, until that is told
 
     async def start(self, job: Job, claim: Dispatch) -> Outcome:
         house, path = self._house, self._path
@@ -82,13 +87,14 @@ class _Fires:
         await sessions.make(house, claim.session, job.cwd, job.label)
         inner = Inner(house, claim.session)
         try:
-            self.made[claim.id] = run = await inner.ask("run", body, claim.id)
+            run = await inner.ask("run", body, claim.id)
             if self.scheduler is not None:
+                if claim.manual:
+                    self.made[claim.id] = run
                 self.scheduler.wake()
             await self._forget(job, claim)
             return outcome_of(await inner.ask("wait", {"run": run["run"]}))
         finally:
-            self.made.pop(claim.id, None)
             inner.leave()
 
     async def follow(self, job: Job, claim: Dispatch) -> Outcome:

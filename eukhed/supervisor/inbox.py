@@ -135,7 +135,7 @@ async def fire_global_job(house: House, _command: Command, body: dict[str, Any])
 
 async def look_at_jobs(house: House, _command: Command, _body: dict[str, Any]) -> dict[str, Any]:
     """A jobs file was changed: for a machine where that cannot be watched."""
-    house.jobs.look()
+    await house.jobs.look_now(house)
     return {}
 
 

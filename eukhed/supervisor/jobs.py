@@ -16,6 +16,7 @@ from eukhed.cron.scheduler import next_job
 from eukhed.cron.store import CronStore
 from eukhed.errors import ConnectionLost, EukhedError, ShuttingDown, WatchLimit
 from eukhed.host.seam import Files, Liveness, Watcher
+from eukhed.storage.legacy import is_there
 from eukhed.supervisor import sessions
 from eukhed.supervisor.fires import GlobalJobs
 from eukhed.supervisor.house import LOG, House, told
@@ -54,6 +55,7 @@ class Jobs:
         self._all = False
         self._global_key: Key | None = None
         self._woken = anyio.Event()
+        self._asked: list[anyio.Event] = []  # who waits for a look at everything
 
     async def keep(self, house: House) -> None:
         """Watch, and wake sessions, until cancelled."""
@@ -62,11 +64,16 @@ class Jobs:
             self.of_no_session = GlobalJobs(house)
             tasks.start_soon(self.of_no_session.keep)
             tasks.start_soon(_watch, self, house)
-            while not house.drain.ends:
-                await self._wait(house, at)
-                self._woken = anyio.Event()
-                await self._look(house)
-                at = await self._wake_due(house)
+            try:
+                while not house.drain.ends:
+                    await self._wait(house, at)
+                    self._woken = anyio.Event()
+                    asked, self._asked = self._asked, []
+                    await self._look(house)
+                    at = await self._wake_due(house)
+                    _tell(asked)
+            finally:
+                _tell(self._asked)
 
     def stop(self) -> None:
         """The supervisor ends: claim nothing more, wake nobody."""
@@ -81,6 +88,15 @@ class Jobs:
         else:
             self._changed.add(session)
         self._woken.set()
+
+    async def look_now(self, house: House) -> None:
+        """Look at every file; it was done when this returns."""
+        if house.drain.ends:
+            return
+        done = anyio.Event()
+        self._asked.append(done)
+        self.look()
+        await done.wait()
 
     def look_at_global(self) -> None:
         """The global file may have changed."""
@@ -146,6 +162,8 @@ class Jobs:
         if key != self._global_key and self.of_no_session is not None:
             self._global_key = key
             self.of_no_session.wake()
+            with house.host.clock.limit(house.settings.timing.waits.lock_ms):
+                await self.of_no_session.looked()
 
     async def _take(self, house: House, session: str, key: Key | None) -> None:
         seen = self._seen.get(session)
@@ -236,6 +254,11 @@ async def _watch(jobs: Jobs, house: House) -> None:
         await house.host.clock.sleep_ms(timing.sweep_every_ms)
 
 
+def _tell(asked: list[anyio.Event]) -> None:
+    for event in asked:
+        event.set()
+
+
 def _add_new(house: House, watcher: Watcher, watched: set[str]) -> frozenset[str]:
     """Watch the sessions' directories that are not watched yet; those."""
     artifacts = house.settings.places.artifacts
@@ -285,7 +308,7 @@ def _store(house: House, session: str) -> CronStore:
 
 def _is_gone(house: House, session: str) -> bool:
     """Whether the session was deleted, and is not only unreadable."""
-    return house.host.files.stat(house.settings.places.storage(session)) is None
+    return not is_there(house.host.files, house.settings.places, session)
 
 
 async def _cancel(house: House, session: str) -> None:

@@ -55,7 +55,7 @@ async def supervise(host: Host, network: Network, spawner: Spawner, settings: Se
             tasks.start_soon(housekeeping.sweep_up, house)
             tasks.start_soon(housekeeping.shorten, house)
             tasks.start_soon(passivation.passivate, house)
-            tasks.start_soon(house.jobs.keep, house)
+            house.start(house.jobs.keep, house)
             tasks.start_soon(housekeeping.say_alive, house)
             LOG.info(
                 "ready: %s, generation %d, build %s", settings.places.socket, house.generation, settings.build

@@ -212,6 +212,10 @@ class _Worker:
                 answer = {"idle": not self.busy, "work": self.state()["work"]}
             case "leave":
                 answer = {"stopping": True}
+            case "run":
+                answer = {"run": 3, "address": f"{self.spec.session[-4:]}/3"}
+            case "wait":
+                answer = {"state": "done", "exit": 0}
         if command.id:
             self.link.send_soon(write(Response(command.id, encode(answer), command.client)))
         return command.type != "leave"
