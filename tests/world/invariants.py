@@ -3,6 +3,7 @@
 `Leases` looks at every step; the rest is held against what people were told and saw.
 """
 
+import asyncio
 import posixpath
 from typing import TYPE_CHECKING, Any
 
@@ -94,12 +95,14 @@ def output_once_in_order(person: "Person") -> list[str]:
 
 
 def leftovers(world: "World") -> list[str]:
-    """After the shutdown nothing is alive, and nothing listens."""
+    """After the shutdown nothing is alive, nothing listens, and no task of a process is left."""
     wrong = [
         f"{world.table.life(identity).name} {identity.pid} is left"
         for identity in world.table.living()
         if world.table.life(identity) is not world.machine_life
     ]
+    own = asyncio.current_task()
+    wrong += [f"{task.get_name()} is left" for task in asyncio.all_tasks() if task is not own]
     wrong += [f"{path} still listens" for path, backlog in world.hub.names.items() if backlog.listens]
     return wrong
 
