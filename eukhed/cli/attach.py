@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any, Final
 
-from eukhed.cli import finding
+from eukhed.cli import finding, turns
 from eukhed.cli.context import Context, Options, is_terminal
 from eukhed.cli.picture import Bytes, Lines, Picture, event
 from eukhed.cli.render import cut, plain, seconds
@@ -54,6 +54,7 @@ def run(context: Context, flags: Options) -> int:
         over = record["state"] not in {"running", "queued", "waiting"}
         raw = bool(record.get("tty")) and not over and not context.json and is_terminal(0) and is_terminal(1)
         _head(context, found.address, record)
+        turns.tell(context, record)
         picture: Picture = Lines() if context.json else Bytes(quiet=context.loud < 0)
         plan = Plan(
             found.address, str(record.get("command") or ""), raw,

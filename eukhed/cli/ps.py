@@ -8,6 +8,7 @@ from eukhed.client.client import Client
 
 ANSWER_MS: Final = 30_000
 HEADS: Final = ("SESSION", "STATE", "PID", "UPTIME", "CPU", "MEM", "RESTARTS", "WORK")
+WORDS: Final = {"input": "queued", "admitted": "retry"}  # for kinds of work; others are their own word
 
 
 def run(context: Context, _flags: Options) -> int:
@@ -50,8 +51,14 @@ def _work(one: dict[str, Any]) -> str:
     if one["state"] == "gave up":
         return f"{plain(str(one.get('last_error')))}      eukhed reopen {one['name']}"
     work = one.get("work") or []
-    runs = [str(item.get("run")) for item in work if isinstance(item, dict) and item.get("run") is not None]
-    others = [str(item.get("kind", item)) if isinstance(item, dict) else str(item) for item in work]
-    others = [kind for kind in others if kind not in {"run", "waiting"} or not runs]
-    parts = ([f"run {', '.join(runs)}"] if runs else []) + others
-    return plain("; ".join(parts)) or "-"
+    listed: dict[str, list[str]] = {}
+    for item in work:
+        kind = str(item.get("kind", item)) if isinstance(item, dict) else str(item)
+        named = str(item["run"]) if isinstance(item, dict) and item.get("run") is not None else ""
+        listed.setdefault(WORDS.get(kind, kind), []).append(named)
+    if len(listed) > 1:
+        listed.pop("waiting", None)
+    return (
+        plain("; ".join(f"{word} {', '.join(filter(None, named))}".strip() for word, named in listed.items()))
+        or "-"
+    )

@@ -4,9 +4,10 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Any, Final
 
-from eukhed.cli import exit_law, finding, submission
+from eukhed.cli import exit_law, finding, submission, turns
 from eukhed.cli.context import Context, Options, is_terminal
 from eukhed.cli.keys import shown
 from eukhed.cli.logout import tell_of_launch
@@ -27,15 +28,29 @@ BY_TIMEOUT: Final = "timeout"  # what a run that was stopped by --timeout says o
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `run`."""
     parser.usage = "eukhed run [flags] -- COMMAND [ARGUMENT ...]"
+    view_options(parser)
+    parser.add_argument("--session", metavar="S", help="in this session; it is made when there is none")
+    command_options(parser)
+
+
+def view_options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of how a run is shown."""
     tty = parser.add_mutually_exclusive_group()
     tty.add_argument("-t", "--tty", action="store_true", default=None, help="with a terminal of its own")
     tty.add_argument(
         "-T", "--no-tty", dest="tty", action="store_false", help="without: two streams, that stay two"
     )
     parser.add_argument(
-        "-d", "--detach", action="store_true", help="print the address once it runs, and leave"
+        "-d", "--detach", action="store_true", help="print the address once it runs or is queued, and leave"
     )
-    parser.add_argument("--session", metavar="S", help="in this session; it is made when there is none")
+    parser.add_argument(
+        "--on-signal", choices=("ask", "detach", "stop"), help="what INT, TERM and HUP mean here"
+    )
+
+
+def command_options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of what is run, and when."""
+    turns.options(parser)
     parser.add_argument("--label", metavar="TEXT", help="a word to find it by")
     parser.add_argument(
         "--env", metavar="K[=V]", action="append", default=[], help="set a variable, or keep it"
@@ -48,9 +63,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nice", metavar="N", type=int, help="its niceness, -20 to 19")
     parser.add_argument("--umask", metavar="M", type=octal, help="its umask, in octal")
     parser.add_argument("--no-survive", action="store_true", help="end it if the session's worker dies")
-    parser.add_argument(
-        "--on-signal", choices=("ask", "detach", "stop"), help="what INT, TERM and HUP mean here"
-    )
     parser.add_argument(
         "--timeout", metavar="D", type=duration_ms, help="stop it after 90s, 5m, 2h; exit 124"
     )
@@ -69,31 +81,55 @@ def run(context: Context, flags: Options) -> int:
     """Run the command, show it, exit as it did."""
     if not context.argv:
         raise Invalid("run needs a command after `--`", next=[["eukhed", "run", "--", "make", "test"]])
+    body = submission.body(context.argv, flags, os.environb)
+    with Client(context.places, start=True, interactive=context.interactive) as client:
+        session = finding.session(client, context, option=flags.session, create=True)
+        tell_of_launch(context, client)
+        body |= turns.body(client, context, flags, session)
+        return begin(context, flags, client, session, context.argv, body)
+
+
+def begin(
+    context: Context,
+    flags: Options,
+    client: Client,
+    session: finding.Session,
+    argv: Sequence[str],
+    body: dict[str, Any],
+) -> int:
+    """Submit a run, with this process's input and terminal, and show it and its further tries."""
     settings = chosen(context, flags)
     tty = _tty(flags, settings, as_json=context.json)
-    body = submission.body(context.argv, flags, os.environb) | {"tty": tty, "window": WINDOW}
-    body["stdin"] = submission.stdin_kind(detached=flags.detach, tty=tty)
+    body |= {"tty": tty, "window": WINDOW, "stdin": submission.stdin_kind(detached=flags.detach, tty=tty)}
     size = window(1, 0, 2)
     if tty and size is not None:
         body["rows"], body["cols"] = size
     if (own := name_of(1, 0, 2)) is not None:
         body["client_tty"] = own
-    with Client(context.places, start=True, interactive=context.interactive) as client:
-        session = finding.session(client, context, option=flags.session, create=True)
-        tell_of_launch(context, client)
-        answer = _submitted(client, session, body)
-        repeated = client.repeated
-        if flags.detach:
-            return _detached(context, client, answer)
-        _tell_started(context, client, answer, settings)
-        attachment = _attachment(client, session, answer, repeated=repeated)
+    answer = submitted(client, session, body)
+    if flags.detach or answer.get("once"):
+        return _detached(context, client, answer)
+    _tell_started(context, client, answer, settings)
+    attachment = _attachment(client, session, answer, repeated=client.repeated)
+    while True:
         picture: Picture = Lines() if context.json else Bytes(quiet=context.loud < 0)
         plan = Plan(
-            answer["address"], " ".join(context.argv), tty and not context.json and is_terminal(0),
+            answer["address"], " ".join(argv), tty and not context.json and is_terminal(0),
             body["stdin"] == "typed", looks=False, owner=True, chosen=settings.on_signal,
-            detach_key=settings.detach_key, grace_ms=flags.grace,
+            detach_key=settings.detach_key, grace_ms=body.get("grace_ms"),
         )  # fmt: skip
-        return finish(context, View(client, attachment, plan, picture).show(), plan, picture)
+        outcome = View(client, attachment, plan, picture).show()
+        status = finish(context, outcome, plan, picture)
+        if isinstance(outcome, Left) or not status or "retry" not in body:
+            return status
+        detach = settings.on_signal == "detach"
+        following = turns.next_try(client, context, session.id, answer, detach=detach)
+        if following is None:
+            return status
+        answer = following
+        turns.tell(context, answer)
+        attachment = Attachment(client, session.id, answer["run"], tty=name_of(1, 0, 2))
+        attachment.first(lines=None)
 
 
 def _tty(flags: Options, settings: Chosen, *, as_json: bool) -> bool:
@@ -104,7 +140,8 @@ def _tty(flags: Options, settings: Chosen, *, as_json: bool) -> bool:
     return not as_json and is_terminal(0) and is_terminal(1)
 
 
-def _submitted(client: Client, session: finding.Session, body: dict[str, Any]) -> dict[str, Any]:
+def submitted(client: Client, session: finding.Session, body: dict[str, Any]) -> dict[str, Any]:
+    """Submit a run, once whatever is lost on the way; return the daemon's answer."""
     descriptors = (0,) if body["stdin"] == "handed" else ()
     answer: dict[str, Any] = client.request(
         "run", body, session=session.id, command_id=command_id(), descriptors=descriptors
@@ -130,6 +167,8 @@ def _attachment(
 
 
 def _tell_started(context: Context, client: Client, answer: dict[str, Any], settings: Chosen) -> None:
+    if turns.tell(context, answer):
+        return
     if context.json:
         told = {key: answer.get(key) for key in ("run", "session", "address", "pid")}
         sys.stdout.buffer.write(event("started", **told))
@@ -143,7 +182,11 @@ def _tell_started(context: Context, client: Client, answer: dict[str, Any], sett
 def _detached(context: Context, client: Client, answer: dict[str, Any]) -> int:
     if client.started and context.person:
         context.say(f"started (pid {client.hello['pid']})")
-    failed = answer.get("exit") in {126, 127}  # stdout has an address only where something runs at it
+    stopped = answer.get("state") == "stopped" and answer.get("exit") is None  # behind one that failed
+    failed = stopped or answer.get("exit") in {
+        126,
+        127,
+    }  # stdout has an address only where something runs at it
     if context.json:
         from eukhed.cli.render import to_json  # noqa: PLC0415 - beside its only use
 
@@ -152,6 +195,10 @@ def _detached(context: Context, client: Client, answer: dict[str, Any]) -> int:
         context.out(answer["address"])
     if answer.get("error"):
         context.say(f"{answer['address']}: {answer['error']}")
+    elif answer.get("waits") and not context.json:
+        context.say(turns.line(answer["address"], answer["waits"]))
+    if stopped:
+        return exit_law.OUR_TROUBLE
     return int(answer["exit"]) if failed else 0
 
 
@@ -178,6 +225,8 @@ def finish(context: Context, outcome: Ended | Left, plan: Plan, picture: Picture
         context.say(f"{plan.address} was stopped: its time was over")
     elif outcome.signal is not None:
         context.say(f"{plan.address} was ended by signal {outcome.signal} ({signal_name(outcome.signal)})")
+    elif outcome.stopped_by and outcome.exit is None:
+        context.say(f"{plan.address} was stopped by {outcome.stopped_by} before it started")
     elif outcome.exit is None:
         context.say(f"{plan.address} is {outcome.state}: how it ended is not known")
     return status

@@ -16,7 +16,7 @@ HEADS: Final = ("RUN", "STATE", "EXIT", "TIME", "STARTED", "COMMAND", "")
 # the documented keys of a run (docs/commands.md), in their order
 KEYS: Final = (
     "run", "address", "session", "name", "state", "exit", "signal", "error", "stopped_by", "waiting_for", "command",
-    "label", "job", "cwd", "tty", "submitted_at", "started_at", "ended_at", "seconds", "output_bytes", "dropped_bytes",
+    "label", "job", "again", "cwd", "tty", "submitted_at", "started_at", "ended_at", "seconds", "output_bytes", "dropped_bytes",
     "pid", "unattended",
 )  # fmt: skip
 

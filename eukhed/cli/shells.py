@@ -12,8 +12,10 @@ from eukhed.cli.context import COMMON
 from eukhed.cli.options import parser_of
 from eukhed.cli.table import COMMANDS, FAMILIES, Command
 
-TAKES_RUN: Final = frozenset({"attach", "wait", "send", "stop", "kill", "detach", "log", "show"})
-TAKES_SESSION: Final = frozenset({"runs", "reopen", "cron list"})
+TAKES_RUN: Final = frozenset(
+    {"attach", "wait", "send", "stop", "kill", "detach", "rerun", "withdraw", "log", "show"}
+)
+TAKES_SESSION: Final = frozenset({"runs", "reopen", "job", "cron list"})
 TAKES_JOB: Final = frozenset({"cron show", "cron run", "cron pause", "cron resume", "cron cancel"})
 
 

@@ -84,6 +84,8 @@ def stdin_kind(*, detached: bool, tty: bool) -> Stdin:
         return "typed"
     if sys.stdin is None:  # it was closed; what is there now is not for the run
         return "none"
+    if os.fstat(0).st_rdev == os.makedev(1, 3):  # the null device: nothing that a holder would have to keep
+        return "none"
     if os.isatty(0):
         return "none" if detached else "typed"
     return "handed"

@@ -42,6 +42,8 @@ COMMANDS: Final = (
         (
             "eukhed run -- make test",
             "eukhed run -d -- ./train.sh          prints the run's address, and leaves",
+            "eukhed run --queue -- make deploy    once what was begun before it has ended",
+            "eukhed run --after 14 -- make deploy   once run 14 is done; not if it fails",
             "eukhed run --session api -- claude   in the session api, on a terminal of its own",
             "tar c . | eukhed run -- ssh box tar x",
         ),
@@ -73,6 +75,18 @@ COMMANDS: Final = (
     ),
     Command(
         "kill", "run", "destroys", False, "stop a run at once: `stop -s KILL`", "stop", ("eukhed kill shop/14",),
+    ),
+    Command(
+        "rerun", "run", "changes", True, "run the command of a run once more, in its directory, with this environment", "rerun",
+        ("eukhed rerun shop/14", "eukhed rerun --failed", "eukhed rerun shop --interrupted -d"),
+    ),
+    Command(
+        "withdraw", "run", "changes", False, "take back a run that is queued, or the next try of one that failed", "withdraw",
+        ("eukhed withdraw shop/16",),
+    ),
+    Command(
+        "job", "run", "changes", True, "the same as `run --detach`, for programs: prints the address, and leaves", "job",
+        ("eukhed job api -- ./reindex.sh", "eukhed job api --once reindex -- ./reindex.sh"),
     ),
     Command(
         "detach", "run", "changes", False, "detach the clients that are attached; the runs go on", "detach",

@@ -131,8 +131,7 @@ def _proc(files: Files, pid: int | None, name: str) -> str:
 
 
 def _is(item: Any, state: str) -> bool:
-    queued = isinstance(item, dict) and item.get("state") == "queued"
-    return queued == (state == "queued")
+    return isinstance(item, dict) and item.get("kind") == {"running": "run", "queued": "input"}[state]
 
 
 def _named(keeper: "Keeper", item: Any) -> dict[str, Any]:

@@ -100,6 +100,7 @@ async def stop_run(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
             raise Invalid("grace_ms is a number of milliseconds")
         await made.stop(str(body.get("actor", "a client")), number, grace_ms)
         await made.over()
+    await desk.runs.end_tries(made.id)
     return made.told()
 
 

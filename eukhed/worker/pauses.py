@@ -15,6 +15,7 @@ class Pauses:
         self._bench = bench
         self._over: dict[int, anyio.Event] = {}  # set when the next try is made, or will not be
         self._withdrawn: dict[int, anyio.Event] = {}  # while it pauses
+        self._refused: set[int] = set()
 
     async def left(self) -> list[Task]:
         """Those that an earlier worker left in their pause, oldest first; what stands around of others goes."""
@@ -45,12 +46,26 @@ class Pauses:
             del self._withdrawn[task.id]
         return None if withdrawn.is_set() else await tries.wish_of(self._bench, task)
 
+    def pausing(self) -> list[int]:
+        """The runs whose next try has not begun."""
+        return [*self._withdrawn, *self._refused]
+
+    def refused(self, number: int) -> None:
+        """Its next try was due while the worker leaves."""
+        self._refused.add(number)
+
     async def withdraw(self, number: int) -> bool:
         """No next try of this run; whether one was to be."""
+        session = self._bench.session
+        if number in self._refused:
+            self._refused.discard(number)
+            await session.settled(number, tries.request_of(number))
+            await self.end(session.known(number))
+            return True
         if number not in self._withdrawn or self._withdrawn[number].is_set():
             return False
         self._withdrawn[number].set()
-        await self._bench.session.settled(number, tries.request_of(number))
+        await session.settled(number, tries.request_of(number))
         await self.over(number)
         return True
 
@@ -66,7 +81,7 @@ class Pauses:
         if "retry" in task.input:
             await tries.forget(self._bench, task.id)
         if (over := self._over.pop(task.id, None)) is not None:
-            self._bench.work.remove("input", task.id)
+            self._bench.work.remove("admitted", task.id)
             over.set()
 
     def _settled(self, number: int) -> bool:

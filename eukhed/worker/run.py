@@ -332,7 +332,7 @@ class LiveRun:
         self.segments.end()
         task = self._session.known(self.id)
         if tries.due_ms(task, self._bench.tries) is not None:
-            self._bench.work.add(Item("input", self.id, self._session.title(task)))
+            self._bench.work.add(Item("admitted", self.id, self._session.title(task)))
         self._bench.work.remove("run", self.id)
         self._begun.set()
         self._over.set()

@@ -140,7 +140,7 @@ class Runs:
             self._live[task.id] = run
             self._tasks.start_soon(self._live_through, run)
         for task in await self._pauses.left():
-            await self._gate.admit(Item("input", task.id, self._session.title(task)))
+            await self._gate.admit(Item("admitted", task.id, self._session.title(task)))
             self._tasks.start_soon(self._try_again, task.id)
         return len(left)
 
@@ -149,6 +149,11 @@ class Runs:
         await self._pauses.over(number)
         made = self._session.submitted(request_of(number))
         return None if made is None or made == number else self.of(made)
+
+    async def end_tries(self, number: int | None = None) -> None:
+        """Nothing is tried again, of this run or of all, that is not begun."""
+        for one in self._pauses.pausing() if number is None else (number,):
+            await self._pauses.withdraw(one)
 
     async def withdraw(self, number: int, actor: str) -> Run:
         """Take back a run that waits for others, or the next try of one that failed.
@@ -197,7 +202,8 @@ class Runs:
             if wish is not None:
                 await self.begin(request_of(number), wish, ())
         except ShuttingDown:
-            return  # the next worker goes on with it
+            self._pauses.refused(number)  # the next worker goes on with it
+            return
         except EukhedError as error:
             LOG.error("run %s is not tried again: %s", number, error)
         await self._pauses.end(task)

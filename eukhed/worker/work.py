@@ -4,11 +4,16 @@ What is in it was admitted by the gate; it is taken out only after its end is du
 looks idle has nothing left to lose.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import anyio
 
 WorkKind = Literal["run", "compaction", "input", "admitted", "job", "bash", "child", "workflow"]
+
+
+RUNS: Final = frozenset(
+    {"run", "input", "admitted"}
+)  # one that goes, one that waits, one that will be tried again
 
 
 class Item(NamedTuple):
@@ -20,7 +25,10 @@ class Item(NamedTuple):
 
     def told(self) -> dict[str, Any]:
         """The item as `work` of `ps` has it."""
-        return self._asdict()
+        told = self._asdict()
+        if self.kind in RUNS:
+            told |= {"run": self.id, "command": self.title}
+        return told
 
 
 class Work:

@@ -199,6 +199,7 @@ async def _leave(desk: Desk, mode: Mode) -> None:
     if mode == "force":
         for run in desk.runs.live():
             desk.tasks.start_soon(run.stop, desk.leaving.actor, None, None)
+        await desk.runs.end_tries()
         await desk.work.idle()
     try:
         await desk.busy.record(busy=bool(desk.work))

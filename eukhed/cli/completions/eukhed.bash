@@ -10,14 +10,17 @@ _eukhed() {
     esac
   done
   case $command in
-    "") words="a archive attach clean completion config cron delete demo detach export fork help import kill laws log logs ls new ps rename reopen rewind rewind-plan run runs search send sessions show shutdown start state status stop supervise unarchive wait --help --json --home --socket --quiet --verbose --color --version" ;;
-    run) words="--tty --no-tty --detach --session --label --env --env-file --clean-env --cwd --nice --umask --no-survive --on-signal --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    "") words="a archive attach clean completion config cron delete demo detach export fork help import job kill laws log logs ls new ps rename reopen rerun rewind rewind-plan run runs search send sessions show shutdown start state status stop supervise unarchive wait withdraw --help --json --home --socket --quiet --verbose --color --version" ;;
+    run) words="--tty --no-tty --detach --on-signal --session --queue --after --after-any --once --retry --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     runs) words="--session --all --state --label --job --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     wait) words="--session --all --any --timeout --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     send) words="--session --stdin --eof --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     stop) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     kill) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    rerun) words="--session --failed --interrupted --all --tty --no-tty --detach --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    withdraw) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    job) words="--queue --after --after-any --once --retry --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     detach) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     log|logs) words="--session --raw --follow --since --until --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     show) words="--session --env --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;

@@ -11,6 +11,9 @@ _eukhed() {
     'send:send bytes to the input of a run that has a terminal'
     'stop:stop a run with everything that it started, or close a session'
     'kill:stop a run at once - `stop -s KILL`'
+    'rerun:run the command of a run once more, in its directory, with this environment'
+    'withdraw:take back a run that is queued, or the next try of one that failed'
+    'job:the same as `run --detach`, for programs - prints the address, and leaves'
     'detach:detach the clients that are attached; the runs go on'
     'log:print what runs wrote, from the disk'
     'logs:print what runs wrote, from the disk'
@@ -61,13 +64,16 @@ _eukhed() {
       command="$words[2] $words[3]" ;;
   esac
   case $command in
-    run) compadd -- '--tty' '--no-tty' '--detach' '--session' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--on-signal' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    run) compadd -- '--tty' '--no-tty' '--detach' '--on-signal' '--session' '--queue' '--after' '--after-any' '--once' '--retry' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     attach|a) compadd -- '--session' '--read-only' '--exclusive' '--lines' '--all' '--on-signal' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     runs) compadd -- '--session' '--all' '--state' '--label' '--job' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
     wait) compadd -- '--session' '--all' '--any' '--timeout' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     send) compadd -- '--session' '--stdin' '--eof' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     stop) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     kill) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    rerun) compadd -- '--session' '--failed' '--interrupted' '--all' '--tty' '--no-tty' '--detach' '--on-signal' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    withdraw) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    job) compadd -- '--queue' '--after' '--after-any' '--once' '--retry' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
     detach) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     log|logs) compadd -- '--session' '--raw' '--follow' '--since' '--until' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     show) compadd -- '--session' '--env' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
