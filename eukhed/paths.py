@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from eukhed.errors import WrongPlace
+
 if sys.version_info >= (3, 12):
     from _sha2 import sha256  # type: ignore[import-not-found]  # typeshed has no such module
 else:  # hashlib would load OpenSSL for it: 2.6 ms and three modules of the light path
@@ -114,8 +116,18 @@ class Places(NamedTuple):
 def places(
     environ: Mapping[str, str], uid: int, home: str | None = None, socket: str | None = None
 ) -> Places:
-    """The places that flags and environment name."""
-    root = state_root(environ, home)
+    """The places that flags and environment name. WrongPlace when one of them is no UTF-8."""
+    root = _text(state_root(environ, home))
     runtime = os.path.join(runtime_directory(environ, uid), key_of(root))
     chosen = socket or environ.get("EUKHED_SOCKET") or os.path.join(runtime, "daemon.sock")
-    return Places(root, runtime, os.path.abspath(chosen))
+    return Places(root, _text(runtime), _text(os.path.abspath(chosen)))
+
+
+def _text(path: str) -> str:
+    """WrongPlace for what is not UTF-8: hellos, records and logs name these places as text."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        told = os.fsencode(path).decode(errors="replace")
+        raise WrongPlace(f"{told} is no UTF-8: eukhed's own directories have to be", path=told) from error
+    return path

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from eukhed.cli.context import Context
 from eukhed.client.client import Client
-from eukhed.errors import NotFound
+from eukhed.errors import CommandResultUncertain, NotFound, Refused
 
 
 class Target(NamedTuple):
@@ -51,11 +51,20 @@ def wanted(context: Context, named: str | None, option: str | None) -> str | Non
 
 
 def lookup_body(name: str | None) -> dict[str, Any]:
-    """Return the body of a search for a session: its name, or this directory."""
+    """Return the body of a search for a session: its name, or this directory.
+
+    Raises:
+        Refused: this directory can have no session.
+    """
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         cwd = "/"  # of nobody: only a name finds anything from a directory that is gone
+    if not _is_text(cwd):
+        if name is None:
+            told = os.fsencode(cwd).decode(errors="replace")
+            raise Refused(f"{told} is no UTF-8, so no session is found by it: name one with --session")
+        cwd = "/"
     body = {"cwd": cwd, "home": os.path.expanduser("~")}
     return body if name is None else body | {"wanted": name}
 
@@ -75,12 +84,24 @@ def session(
     """
     body = lookup_body(wanted(context, named, option))
     if create:
-        answer = client.request("open_session", body | {"create": True}, command_id=_fresh_id())
+        answer = _opened(client, body | {"create": True})
     else:
         answer = client.request("find_session", body, looks=True)
     if others := answer.get("others"):
         context.say(f"session {answer['name']} (used last; here are also {', '.join(others)})")
     return Session(answer["session"], answer["name"])
+
+
+def _opened(client: Client, body: dict[str, Any]) -> Any:
+    """Open a session, made if there is none.
+
+    Where a daemon died over it nobody knows whether it was made; but one that was made is found, so that to
+    ask anew is safe.
+    """
+    try:
+        return client.request("open_session", body, command_id=_fresh_id())
+    except CommandResultUncertain:
+        return client.request("open_session", body, command_id=_fresh_id())
 
 
 def run(client: Client, context: Context, word: str | None, option: str | None = None) -> Found:
@@ -103,6 +124,14 @@ def some_run(client: Client, context: Context, word: str | None, option: str | N
     if not listed:
         raise NotFound(f"session {found.session.name} has no run yet", next=[["eukhed", "run", "--", "..."]])
     return Found(found.session, int(listed[0]["run"]))
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _fresh_id() -> str:

@@ -5,10 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from tests.real.home import Home, gone, until
 
+MOMENTS = 4
 MAKES = """
 import sys
 from eukhed.supervisor.workers import start_forkserver
@@ -60,6 +62,31 @@ def test_a_daemon_that_dies_as_it_is_reached_is_replaced(home: Home) -> None:
     out, err = client.communicate(timeout=60)
     assert (client.returncode, out) == (0, b"done\n"), err
     home.shut_down()
+
+
+def test_a_session_is_made_once_though_the_daemon_dies_over_it(home: Home) -> None:
+    """At some moments from the request to the answer; each first run in a directory comes to its end."""
+    storages = home.root / "sessions"
+    for number in range(MOMENTS):
+        directory = home.base / f"d{number}"
+        directory.mkdir()
+        home.ok("start")
+        daemon = home.supervisor()
+        client = home.start("run", "--", "echo", "hi", cwd=directory)
+        known = set(os.listdir(storages))
+        moment = time.monotonic() + number * 0.005
+
+        def begun(known: set[str] = known, client: "subprocess.Popen[bytes]" = client) -> bool:
+            return set(os.listdir(storages)) != known or client.poll() is not None
+
+        until(begun, what="the session to be begun")
+        until(lambda moment=moment: time.monotonic() >= moment, what="the moment")  # type: ignore[misc]  # mypy: bound default
+        home.kill(daemon)
+        out, err = client.communicate(timeout=60)
+        assert (client.returncode, out) == (0, b"hi\n"), (number, err)
+    home.ok("start")
+    told = [session["cwd"] for session in home.json("sessions")]
+    assert sorted(told) == sorted(str(home.base / f"d{number}") for number in range(MOMENTS))
 
 
 def connected(pid: int) -> bool:
