@@ -56,6 +56,7 @@ class Jobs:
         self._global_key: Key | None = None
         self._woken = anyio.Event()
         self._asked: list[anyio.Event] = []  # who waits for a look at everything
+        self._over = False
 
     async def keep(self, house: House) -> None:
         """Watch, and wake sessions, until cancelled."""
@@ -73,6 +74,7 @@ class Jobs:
                     at = await self._wake_due(house)
                     _tell(asked)
             finally:
+                self._over = True
                 _tell(self._asked)
 
     def stop(self) -> None:
@@ -91,7 +93,7 @@ class Jobs:
 
     async def look_now(self, house: House) -> None:
         """Look at every file; it was done when this returns."""
-        if house.drain.ends:
+        if self._over or house.drain.ends:
             return
         done = anyio.Event()
         self._asked.append(done)
@@ -173,10 +175,13 @@ class Jobs:
             return
         keeper = house.keepers.get(session)
         if keeper is not None:
-            if seen is None or seen.key != key:
+            if keeper.link is None:
+                self._seen.pop(
+                    session, None
+                )  # it may have read its file already: it is told when it is there
+            elif seen is None or seen.key != key:
                 self._seen[session] = Seen(key, read=False)
-                if keeper.link is not None:
-                    keeper.link.tell("jobs_changed", {})
+                keeper.link.tell("jobs_changed", {})
         elif seen is None or seen.key != key or not seen.read:
             self._seen[session] = await house.host.off_loop(lambda: _read(house, session, key))
 

@@ -257,6 +257,7 @@ class Keeper:
         if self._was_ready:
             self.route.announce("session_back", {"at": now.wall_ms()})
         self._was_ready = True
+        self._house.jobs.look(self.record.session)
 
     async def _uninterrupted(self, act: Callable[[], Awaitable[Any]]) -> bool:
         """Do something that a stop may interrupt; whether it was done."""
