@@ -14,6 +14,7 @@ from eukhed.cli.logout import tell_of_launch
 from eukhed.cli.options import duration_ms
 from eukhed.cli.picture import Bytes, Lines, Picture, event
 from eukhed.cli.settings import Chosen, chosen
+from eukhed.cli.signals import Early
 from eukhed.cli.terminal import name_of, window
 from eukhed.cli.view import Left, Plan, View
 from eukhed.client.attachment import WINDOW, Attachment, Ended
@@ -22,6 +23,7 @@ from eukhed.client.ids import command_id
 from eukhed.errors import Invalid
 
 TAKES_COMMAND: Final = True
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 BY_TIMEOUT: Final = "timeout"  # what a run that was stopped by --timeout says of who did it
 
 
@@ -106,20 +108,25 @@ def begin(
         body["rows"], body["cols"] = size
     if (own := name_of(1, 0, 2)) is not None:
         body["client_tty"] = own
-    answer = submitted(client, session, body)
-    if flags.detach or answer.get("once"):
-        return _detached(context, client, answer)
-    _tell_started(context, client, answer, settings)
-    attachment = _attachment(client, session, answer, repeated=client.repeated)
-    while True:
+
+    def shown(early: Early | None = None) -> tuple[Ended | Left, int]:
         picture: Picture = Lines() if context.json else Bytes(quiet=context.loud < 0)
         plan = Plan(
             answer["address"], " ".join(argv), tty and not context.json and is_terminal(0),
             body["stdin"] == "typed", looks=False, owner=True, chosen=settings.on_signal,
             detach_key=settings.detach_key, grace_ms=body.get("grace_ms"),
         )  # fmt: skip
-        outcome = View(client, attachment, plan, picture).show()
-        status = finish(context, outcome, plan, picture)
+        outcome = View(client, attachment, plan, picture).show(early)
+        return outcome, finish(context, outcome, plan, picture)
+
+    with Early(ENDING) as early:
+        answer = submitted(client, session, body)
+        if flags.detach or answer.get("once"):
+            return _detached(context, client, answer)
+        _tell_started(context, client, answer, settings)
+        attachment = _attachment(client, session, answer, repeated=client.repeated)
+        outcome, status = shown(early)
+    while True:
         if isinstance(outcome, Left) or not status or "retry" not in body:
             return status
         detach = settings.on_signal == "detach"
@@ -130,6 +137,7 @@ def begin(
         turns.tell(context, answer)
         attachment = Attachment(client, session.id, answer["run"], tty=name_of(1, 0, 2))
         attachment.first(lines=None)
+        outcome, status = shown()
 
 
 def _tty(flags: Options, settings: Chosen, *, as_json: bool) -> bool:

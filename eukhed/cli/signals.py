@@ -43,5 +43,39 @@ class Signals:
         return []
 
 
+class Early:
+    """Signals that come when there is something to stop and nothing yet that stops it.
+
+    While entered, the first of each is kept for whoever takes it; a second means what it meant. What nobody
+    took means what it meant at the end.
+    """
+
+    def __init__(self, numbers: Iterable[signal.Signals]) -> None:
+        self._numbers = tuple(numbers)
+        self._before: dict[int, Any] = {}
+        self._kept: list[signal.Signals] = []
+
+    def __enter__(self) -> Self:
+        for number in self._numbers:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._keep)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        for number in self.taken():
+            signal.raise_signal(number)
+
+    def taken(self) -> list[signal.Signals]:
+        """Return the signals that were kept."""
+        taken, self._kept = self._kept, []
+        return taken
+
+    def _keep(self, number: int, _frame: FrameType | None) -> None:
+        self._kept.append(signal.Signals(number))
+        signal.signal(number, self._before[number])
+
+
 def _nothing(_number: int, _frame: FrameType | None) -> None:
     """Wake the loop, through the wakeup descriptor."""

@@ -18,7 +18,7 @@ from eukhed.cli.interrupt_law import Terminal as Whose
 from eukhed.cli.outlet import Outlet
 from eukhed.cli.picture import Picture
 from eukhed.cli.question import Question
-from eukhed.cli.signals import Signals
+from eukhed.cli.signals import Early, Signals
 from eukhed.cli.terminal import Modes, Terminal, window
 from eukhed.cli.typed import TypedInput
 from eukhed.client.attachment import Attachment, Detached, Dropped, Ended, Notice, Output, Shown
@@ -79,8 +79,8 @@ class View:
         self._outcome: Ended | Left | None = None
         self._started = time.monotonic()
 
-    def show(self) -> Ended | Left:
-        """Show the run; the terminal is restored whatever happens.
+    def show(self, early: Early | None = None) -> Ended | Left:
+        """Show the run; the terminal is restored whatever happens. `early`: signals that came before.
 
         Raises:
             ConnectionLost: the daemon is gone and does not come back.
@@ -88,6 +88,8 @@ class View:
         """
         with Signals(HANDLED) as signals:
             try:
+                for number in early.taken() if early is not None else ():
+                    self._signalled(number)
                 if self._plan.raw and self._terminal is not None:
                     self._terminal.raw()
                 while not (self._outcome is not None and self._outlet.waits_for is None):
