@@ -30,6 +30,7 @@ from eukhed.worker.waiting import Waiting
 from eukhed.worker.work import Item, WorkKind
 
 FULL_DISK_PAUSE_MS: Final = 1000
+EARLY_MAX: Final = 64  # pieces of input for a run whose holder is being found
 LOG: Final = logging.getLogger("eukhed.worker.run")
 
 
@@ -45,6 +46,7 @@ class LiveRun:
         self._session = bench.session
         self._wish = wish
         self._holder: Holder | None = None
+        self._early: list[tuple[bytes, bool]] = []
         self._gaps: Sequence[Gap] = ()  # of one that ended while nobody followed it
         self._begun = anyio.Event()  # executed, or known that it never will be
         self._over = anyio.Event()
@@ -111,7 +113,9 @@ class LiveRun:
     def give(self, data: bytes, *, eof: bool, refused: Callable[[], None]) -> None:
         """Bytes for the command's input, in order; `refused` when it does not read and no more is held."""
         holder = self._holder or self._waiting.holder
-        if holder is None or not holder.give(data, eof=eof):
+        if holder is None and not self._over.is_set() and len(self._early) < EARLY_MAX:
+            self._early.append((data, eof))  # an earlier worker's holder is still being found
+        elif holder is None or not holder.give(data, eof=eof):
             refused()
 
     def resize(self, rows: int, cols: int, *, redraw: bool = False) -> None:
@@ -231,7 +235,7 @@ class LiveRun:
         if env is None:
             return Ended(lost="its environment is gone", at_ms=bench.host.clock.wall_ms())
         self._wish = run_facts.again(told, env, bench.grace_ms)
-        self._holder = await bench.holders.spawn(plan_of(bench, self.id, self._wish))
+        self._hold(await bench.holders.spawn(plan_of(bench, self.id, self._wish)))
         return None
 
     async def _start(self) -> Ended | None:
@@ -267,7 +271,7 @@ class LiveRun:
         found = await bench.holders.adopt(directory, paths, holder, command, tty=told["tty"])
         if isinstance(found, Ended):
             return found
-        self._holder = found
+        self._hold(found)
         if "keeper" in memos and command is None:  # whether it was told to start is known to it alone
             return await self._go(found)
         await self._forget_environment()
@@ -275,6 +279,13 @@ class LiveRun:
         text = "the worker of this session was replaced; the command was not touched"
         await self._patiently(lambda: self._notice(text, at_ms))
         return None
+
+    def _hold(self, holder: Holder) -> None:
+        """This is the holder; what was typed while there was none is its input."""
+        self._holder = holder
+        for data, eof in self._early:
+            holder.give(data, eof=eof)
+        self._early.clear()
 
     async def _forget_environment(self) -> None:
         """It was started, and cannot be again by itself; but for another try."""

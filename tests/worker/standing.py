@@ -45,7 +45,13 @@ async def _prints(console: Console) -> int:
     return 3
 
 
-BEHAVIOURS: Final[dict[bytes, Behaviour]] = {b"sleep": _sleeps, b"print": _prints}
+async def _copies(console: Console) -> int:
+    while data := await console.read():
+        await console.write("out", data)
+    return 0
+
+
+BEHAVIOURS: Final[dict[bytes, Behaviour]] = {b"sleep": _sleeps, b"print": _prints, b"cat": _copies}
 
 
 class Machine:
@@ -192,11 +198,11 @@ class Seat:
         """The bodies of all events of this kind to this client so far."""
         return [codec.decode(one.body) for one in self.events if (one.type, one.client) == (kind, client)]
 
-    async def run(self, command: str, *, client: int = CLIENT) -> int:
+    async def run(self, command: str, *, client: int = CLIENT, stdin: str = "none") -> int:
         """A detached run of one of BEHAVIOURS, executed."""
         body = {
             "argv": [command.encode()], "cwd": b"/", "env": {}, "umask": 18, "limits": [], "nice": 0, "tty": False,
-            "stdin": "none", "survive": True, "detach": True,
+            "stdin": stdin, "survive": True, "detach": True,
         }  # fmt: skip
         name = f"01900000-0000-7000-8000-{self._last + 1:012d}"
         return int((await self.ask("run", body, client=client, command_id=name))["run"])
