@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from tests.real.home import Home, until
 from tests.real.tmux import Terminal, eukhed, terminal
 
@@ -258,13 +260,17 @@ def seeds() -> list[int]:
     return [int(chosen)] if chosen else [random.SystemRandom().randrange(1 << 32)]
 
 
+@pytest.mark.timeout(2 * TORTURE_S + 120)
 def test_torture(home: Home) -> None:
     (seed,) = seeds()
     torture = Torture(home, seed)
     try:
         torture.go()
         torture.count()
-        home.shut_down()
+        home.ok("shutdown", "--force", "--yes")
+        until(lambda: not home.processes(), what="an empty home")
+        swept_later = f"{home.root}/sessions/."  # what a session's death in the making left, for a day
+        assert [path for path in home.leftovers() if not path.startswith(swept_later)] == []
     except BaseException:
         print(f"EUKHED_TORTURE_SEED={seed}", *torture.story, sep="\n")
         for log in sorted(home.root.glob("logs/*")):
