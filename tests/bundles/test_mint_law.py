@@ -49,6 +49,8 @@ def entries_of(there: dict[str, Any]) -> list[Entry]:
 
 @given(ENTRIES)
 @example({"v7": "directory"})
+@example({"v3.json": "file", "v3": "directory", "v10.json": "file", "v10": "directory"})
+@example({"v3.json": "file", "v10.json": "file"})
 @example({"v3.json": "link", "v3": "directory"})
 @example({"v2.json": "directory", "v2": "directory"})
 @example({"v2.json": "file", "v2": "link"})
