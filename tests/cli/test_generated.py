@@ -37,4 +37,7 @@ def completed(line: str) -> set[str]:
 def test_bash_completes_commands_flags_and_nothing_of_the_run_s_own() -> None:
     assert completed("eukhed sta") == {"start", "state", "status"}
     assert completed("eukhed run --det") == {"--detach"}
+    assert completed("eukhed cr") == {"cron"}
+    assert completed("eukhed cron ca") == {"cancel"}
+    assert completed("eukhed cron add --na") == {"--name"}
     assert completed("eukhed run -- --det") == set()

@@ -14,7 +14,7 @@ from eukhed.cli import main
 from eukhed.cli.context import COMMON, DEFAULTS, at_dashes, common, wants_colour
 from eukhed.cli.helping import TOPICS
 from eukhed.cli.options import add_common, duration_ms, parser_of
-from eukhed.cli.table import COMMANDS, GROUPS, Command, find
+from eukhed.cli.table import COMMANDS, FAMILIES, GROUPS, Command, find
 from eukhed.errors import Invalid
 
 
@@ -51,6 +51,28 @@ def test_help_anywhere_changes_nothing(capsys: pytest.CaptureFixture[str]) -> No
     for words in (["-h"], ["--help"], ["help"], ["--json", "--help"]):
         assert main(words) == 0
         assert "Run and look" in capsys.readouterr().out
+
+
+def test_a_family_shows_its_commands_and_flags_may_stand_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    families = {command.name.partition(" ")[0] for command in COMMANDS if " " in command.name}
+    assert families == FAMILIES.keys()
+    for family in FAMILIES:
+        names = [command.name for command in COMMANDS if command.name.partition(" ")[0] == family]
+        for words in ([family], [family, "--help"], ["help", family], ["--json", family, "-h"]):
+            assert main(words) == 0
+            shown = capsys.readouterr().out
+            assert all(name in shown for name in names)
+    assert main(["help", "cron", "add"]) == main(["cron", "--json", "add", "--help"]) == 0
+    assert capsys.readouterr().out.count("eukhed cron add:") == 2
+    assert find("cron") is None
+    assert find("add") is None
+
+
+def test_a_wrong_second_word_gets_the_near_one(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["cron", "ad"]) == 2
+    err = capfd.readouterr().err
+    assert "there is no command 'cron ad'" in err
+    assert "eukhed cron add --help" in err
 
 
 def test_a_wrong_word_gets_the_near_one(capfd: pytest.CaptureFixture[str]) -> None:
