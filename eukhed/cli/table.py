@@ -219,8 +219,16 @@ COMMANDS: Final = (
         ("eukhed ps", "eukhed ps --json"),
     ),
     Command(
+        "service", "daemon", "changes", True, "run the daemon as a unit of the user's systemd", "service",
+        ("eukhed service install", "eukhed service install --on-demand --dry-run", "eukhed service status"), daemon=False,
+    ),
+    Command(
         "config", "about", "reads", False, "show settings, and where each comes from", "config",
         ("eukhed config", "eukhed config get output.cap", "eukhed config check"), daemon=False,
+    ),
+    Command(
+        "doctor", "about", "changes", False, "find what is wrong here, and what helps", "doctor",
+        ("eukhed doctor", "eukhed doctor --json", "eukhed doctor --fix --session etl"), daemon=False,
     ),
     Command(
         "completion", "about", "reads", False, "print the completion script of a shell", "completion",

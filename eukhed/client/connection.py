@@ -233,6 +233,8 @@ def check_hello(hello: Mapping[str, Any], places: Places) -> None:
         raise WrongPlace(
             f"the daemon of {places.socket} serves {hello.get('root')}, not {places.root}",
             next=[["eukhed", "--home", str(hello.get("root")), "status"]],
+            root=hello.get("root"),
+            pid=hello.get("pid"),
         )
 
 

@@ -63,7 +63,8 @@ def busy(home: Home) -> str:
 
 
 def asleep(home: Home) -> None:
-    home.ok("shutdown", "--if-idle")
+    """No daemon; a worker that is just being started counts as work."""
+    until(lambda: home.run("shutdown", "--if-idle").returncode == 0, what="an idle daemon")
 
 
 def legacy(home: Home, stem: str = "old") -> Path:

@@ -9,8 +9,9 @@ from eukhed.errors import Broken, Corrupt
 from eukhed.host.files import SystemFiles
 from eukhed.storage import reading
 from eukhed.storage.batch import Batch, session_batch
-from eukhed.storage.mending import fault_of, mend
-from eukhed.storage.records import Document, Entry, Running, Task, TaskScope
+from eukhed.storage.description import amended
+from eukhed.storage.mending import fault_of, mend, plan
+from eukhed.storage.records import Entry, Pending, Running, Task, Terminal
 from eukhed.storage.staging import create_session
 from eukhed.storage.storage import Storage
 
@@ -45,11 +46,14 @@ def bytes_of(shop: Path) -> dict[str, bytes]:
 def test_a_cut_keeps_what_it_cuts(shop: Path) -> None:
     whole = (shop / "main.jsonl").read_bytes()
     error = damage(shop, 5)
-    fault = fault_of(FILES, str(shop), 5)
+    before = bytes_of(shop)
+    fault, cut = fault_of(FILES, str(shop), 5), plan(FILES, str(shop), error)
     assert (fault.start, fault.later) == (len(b"".join(whole.splitlines(keepends=True)[:4])), 4)
-    made = mend(FILES, str(shop), error, NOW_MS)
+    assert (cut.line, cut.start, cut.commits) == (5, fault.start, 4)
+    assert bytes_of(shop) == before, "a plan changes nothing"
+    made = mend(FILES, str(shop), cut, NOW_MS)
     assert made.kept == f"main.jsonl.cut-{NOW_MS}"
-    assert (made.bytes, made.commits) == (len(whole) - fault.start, 4)
+    assert made.bytes == len(whole) - fault.start
     assert (shop / "main.jsonl").read_bytes() == whole[: fault.start]
     assert (shop / made.kept).read_bytes()[1:] == whole[fault.start + 1 :]
     with closing(Storage.open(FILES, str(shop))) as storage:
@@ -62,27 +66,42 @@ def test_a_fault_in_another_file_is_not_cut(shop: Path) -> None:
     with pytest.raises(Corrupt) as raised:
         reading.read(FILES, str(shop))
     with pytest.raises(Broken):
-        mend(FILES, str(shop), raised.value, NOW_MS)
+        plan(FILES, str(shop), raised.value)
     assert bytes_of(shop) == before
 
 
-def test_a_cut_that_does_not_help_is_undone(shop: Path) -> None:
-    """The commits before the bad line need a sidecar that a later one allowed to remove."""
+def test_a_task_whose_states_are_gone_goes_whole(shop: Path) -> None:
+    """It ended behind the bad line, so its states are gone: the cut is made before it began."""
     with closing(Storage.open(FILES, str(shop))) as storage:
-        task, document = storage.mint(), storage.mint()
-        batch = Batch()
-        batch.put_task(Task(id=task, conversation_id=1, kind="x", state=Running(), input=1))
-        batch.create_document(Document(id=document, kind="k", scope=TaskScope(task_id=task)), 1)
-        storage.commit(batch)
-        batch = Batch()
-        batch.put_entry(Entry(id=storage.mint(), conversation_id=1, kind="note"))
-        storage.commit(batch)
-        batch = Batch()
-        batch.retire_document(document)
-        storage.commit(batch)
-    (shop / f"doc-{document}.jsonl").unlink(missing_ok=True)
-    error = damage(shop, 11)
+        task = storage.mint()
+        for state in (Pending(), Running(), Terminal(outcome="completed")):
+            batch = Batch()
+            batch.put_task(Task(id=task, conversation_id=1, kind="x", state=state, input=1))
+            storage.commit(batch)
+    error = damage(shop, 11)  # the second state
+    (shop / f"task-{task}.jsonl").unlink(missing_ok=True)
+    (shop / f"run-{task}.out").write_bytes(b"its output")
+    (shop / "run-3.out").write_bytes(b"another's")
+    cut = plan(FILES, str(shop), error)
+    assert (cut.line, cut.commits, cut.next_id) == (10, 2, task)
+    mend(FILES, str(shop), cut, NOW_MS)
+    with closing(Storage.open(FILES, str(shop))) as storage:
+        assert (len(storage.records.entries), storage.records.tasks) == (8, {})
+        assert storage.mint() == task, "its number is given anew"
+    assert {path.name for path in shop.glob("run-*")} == {"run-3.out", f"run-{task}.out.cut-{NOW_MS}"}
+
+
+def test_where_no_cut_helps_nothing_is_cut(shop: Path) -> None:
+    """What the session's document was before its newest content is gone from the disk."""
+    with closing(Storage.open(FILES, str(shop))) as storage:
+        for name in ("store", "stall"):
+            batch = amended(storage.records, {"name": name})
+            assert batch is not None
+            storage.commit(batch)
+    record = (shop / "doc-2.jsonl").read_bytes().splitlines(keepends=True)[-1]
+    (shop / "doc-2.jsonl").write_bytes(record)  # as a rewrite leaves it
+    error = damage(shop, 10)
     before = bytes_of(shop)
     with pytest.raises(Broken):
-        mend(FILES, str(shop), error, NOW_MS)
+        plan(FILES, str(shop), error)
     assert bytes_of(shop) == before

@@ -29,7 +29,7 @@ def test_the_units_hold(story: str) -> None:
 
 def test_the_unit_says_what_the_product_needs() -> None:
     """Each of these is a default of systemd's that would end the product (or the daemon with it)."""
-    text = (ROOT / "systemd" / "eukhed.service").read_text()
+    text = (ROOT / "eukhed" / "cli" / "units" / "eukhed.service").read_text()
     for line in (
         "Type=notify", "NotifyAccess=main", "KillMode=process", "OOMPolicy=continue", "Restart=on-failure",
         "RestartSec=250ms", "RestartPreventExitStatus=69", "StartLimitIntervalSec=0", "TimeoutStopSec=90",

@@ -39,7 +39,9 @@ _eukhed() {
     'shutdown:stop the daemon'
     'status:what the daemon does, in a few lines'
     'ps:list worker processes'
+    'service:run the daemon as a unit of the users systemd'
     'config:show settings, and where each comes from'
+    'doctor:find what is wrong here, and what helps'
     'completion:print the completion script of a shell'
     'laws:list the rules that hold for every input, and what checks each'
     'demo:kill everything in turn and show that a run goes on'
@@ -105,7 +107,9 @@ _eukhed() {
     shutdown) compadd -- '--if-idle' '--force' '--keep-scheduled' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     status) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     ps) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    service) compadd -- '--on-demand' '--yes' '--dry-run' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     config) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    doctor) compadd -- '--session' '--fix' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     completion) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     laws) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     demo) compadd -- '--svg' '--keep' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;

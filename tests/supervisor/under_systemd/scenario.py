@@ -29,7 +29,7 @@ def active() -> bool:
 
 def install(place: Daemon) -> None:
     """The unit as it is shipped, with a stand-in supervisor and the places of this test."""
-    text = (ROOT / "systemd" / "eukhed.service").read_text()
+    text = (ROOT / "eukhed" / "cli" / "units" / "eukhed.service").read_text()
     start = f"ExecStart={sys.executable} -m tests.supervisor.standin --foreground"
     text = text.replace("ExecStart=%h/.local/bin/eukhed supervise", start).replace(
         "WatchdogSec=30", "WatchdogSec=2"
@@ -92,7 +92,7 @@ def activation(place: Daemon) -> None:
     install(place)
     os.makedirs(place.places.runtime, mode=0o700)
     os.chmod(os.path.dirname(place.places.runtime), 0o700)
-    text = (ROOT / "systemd" / "eukhed.socket").read_text()
+    text = (ROOT / "eukhed" / "cli" / "units" / "eukhed.socket").read_text()
     text = text.replace("%t/eukhed/ROOT-KEY/daemon.sock", place.places.socket)
     (UNITS / "eukhed.socket").write_text(text)
     systemctl("daemon-reload")
