@@ -61,7 +61,11 @@ class Remains:
         return Started(identity, tuple(told["notes"]))
 
     def ended(self, decided: Verdict) -> Ended:
-        """The end that a verdict means, for one that means an end."""
+        """The end that a verdict means, for one that means an end. A socket that a killed holder left goes."""
+        socket = os.path.join(self._directory, "s")
+        killed = self._host.processes.liveness(self._holder) is Liveness.DEAD
+        if killed and self._host.files.stat(socket) is not None:
+            self._host.files.unlink(socket)
         told, dropped = self._read("status"), tuple(self.dropped())
         if told is not None:
             return as_ended(told)._replace(dropped=dropped)

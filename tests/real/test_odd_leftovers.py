@@ -52,3 +52,12 @@ def test_force_ends_the_runs_of_a_worker_that_hangs(home: Home) -> None:
     home.shut_down()
     gone(command)
     assert home.json("runs")[0]["state"] == "stopped"
+
+
+def test_the_socket_of_a_holder_that_was_killed_goes_with_its_run(home: Home) -> None:
+    home.ok("run", "-d", "--", "sleep", "600")
+    (holder,) = (pid for pid, line in home.processes().items() if "-I -S -c" in line)
+    home.kill(holder)
+    home.ok("stop")
+    assert home.json("runs")[0]["state"] == "lost"
+    home.shut_down()
