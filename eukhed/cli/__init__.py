@@ -7,9 +7,16 @@
     render       columns, colour, times and JSON, without a library
     trouble      an error as text or JSON, with what to do next; a bug goes to <root>/logs/cli.log
     finding      which session and run an argument means
+    disk, transcript, pages, moments   what is read without a daemon, and how it is printed
+    held         a session in a command's hand: under its lease, or through its daemon
+    asking       asks once before something is destroyed
 
     run attach runs wait send stop detach log show sessions new reopen start supervise shutdown status
     ps config completion laws demo helping      the commands
+    rename fork export importing archive delete search clean    what is done with whole sessions
+    following    a log of all runs of a session, as they come
+    doctor       findings: surroundings (directories, socket, logout, ...) and health (each session)
+    service      the daemon as a unit of systemd (units/)
     submission   what a run gets from where it was submitted
     view         a run on this terminal: output, typed input, signals, the way back after a loss
     picture, outlet   what the view writes, and how: bytes or JSON, never blocking
