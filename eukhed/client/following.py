@@ -1,6 +1,6 @@
 """Reads a stream with the client that blocks, over every loss."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TypeVar
 
 from eukhed.client.client import Client
@@ -11,7 +11,7 @@ from eukhed.errors import ConnectionLost
 T = TypeVar("T")
 
 
-def follow(client: Client, stream: Followed[T]) -> Iterator[T]:
+def follow(client: Client, stream: Followed[T]) -> Generator[T, None, None]:
     """Yield what comes, for ever or to its end. What an item cost is returned when the next is asked for.
 
     Events of the client that are not the stream's are passed over: it is one consumer's at a time.

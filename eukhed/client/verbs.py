@@ -13,7 +13,7 @@ does not come back. A lost daemon is brought back as the command line does it, u
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from eukhed.client import client as base
@@ -94,7 +94,7 @@ class Client(base.Client):
         *,
         lines: int | None = None,
         after: Mapping[Stream, int] | None = None,
-    ) -> Iterator[Shown]:
+    ) -> Generator[Shown, None, None]:
         """Yield what a run writes, each byte once and in order over every loss, and last how it Ended.
 
         It begins `lines` lines before the end, or after these bytes of each stream, or at the first byte. Credit
@@ -103,7 +103,9 @@ class Client(base.Client):
         """
         return follow(self, RunStream(self, session, run, lines, after))
 
-    def follow(self, session: str, *, after: Snapshot | None = None) -> Iterator[Snapshot | Happened]:
+    def follow(
+        self, session: str, *, after: Snapshot | None = None
+    ) -> Generator[Snapshot | Happened, None, None]:
         """Yield a session's events by their numbers, each once over every loss, for ever.
 
         A Snapshot comes first, unless what came `after` one is still known; and again where events were missed.
@@ -132,7 +134,7 @@ class Client(base.Client):
         """Return what was recorded after a cursor: {worker, cursor, since, records}."""
         return self.put(questions.state_since(session, since, worker))
 
-    def follow_state(self, session: str, *, marks: bool = False) -> Iterator[Item]:
+    def follow_state(self, session: str, *, marks: bool = False) -> Generator[Item, None, None]:
         """Yield the whole tree, then {worker, from, cursor, records} for each change, over every loss, for ever."""
         from eukhed.client.tree_stream import TreeStream  # noqa: PLC0415 - only who follows a tree holds one
 

@@ -11,6 +11,7 @@ import pytest
 from eukhed.client import AsyncClient, async_client, questions
 from eukhed.client.ids import command_id
 from eukhed.client.questions import Question
+from eukhed.client.recovery import Recovery
 from eukhed.errors import (
     BadFrame,
     Busy,
@@ -211,9 +212,11 @@ def test_without_relaunch_or_after_a_shutdown_a_loss_is_told(daemon: Daemon) -> 
     run(body)
 
 
+@pytest.mark.parametrize("at_once", [False, True])
 def test_one_that_drains_is_left_and_the_next_one_started(
-    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch, *, at_once: bool
 ) -> None:
+    """Also one that says its last word right behind the refusal."""
     launches: list[Daemon] = []
 
     async def launch(*_args: Any, **_more: Any) -> dict[str, Any]:
@@ -221,8 +224,12 @@ def test_one_that_drains_is_left_and_the_next_one_started(
         launches.append(Daemon(daemon.at).__enter__())
         return {"result": "started"}
 
-    def refuse(_peer: Peer, _command: Command, _body: Any) -> Any:
-        raise ShuttingDown("not taken")
+    def refuse(peer: Peer, command: Command, _body: Any) -> Any:
+        error = ShuttingDown("not taken").as_wire()
+        peer.send({"kind": "response", "id": command["id"], "ok": False, "error": error})
+        if at_once:
+            peer.send({"kind": "closing", "reason": "shutdown"})
+            peer.close()
 
     monkeypatch.setattr(async_client, "launch", launch)
     daemon.handlers["status"] = refuse
@@ -236,6 +243,7 @@ def test_one_that_drains_is_left_and_the_next_one_started(
             launches[0].handlers["status"] = refuse
             with pytest.raises(ShuttingDown):
                 await other.status()
+            assert not other.started
 
     try:
         run(body)
@@ -243,6 +251,38 @@ def test_one_that_drains_is_left_and_the_next_one_started(
     finally:
         for one in launches:
             one.die()
+
+
+def test_one_that_was_refused_starts_the_next_though_the_last_word_came_first(
+    at: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The refusal is read, and the connection over, before the task that was refused has its turn."""
+    refused_by: Any = None
+    client, second = AsyncClient(at, start=True), Daemon(at)
+
+    async def launch(*_args: Any, **_more: Any) -> dict[str, Any]:
+        second.__enter__()
+        return {"result": "started"}
+
+    def look(_recovery: Recovery) -> bool:
+        client._renew(refused_by)
+        raise ConnectionLost("the daemon was shut down")
+
+    async def body() -> None:
+        nonlocal refused_by
+        with Daemon(at) as first:
+            async with client:
+                assert client._link is not None
+                refused_by = client._link
+                first.die()
+                assert (await client.status())["pid"] == STATUS["pid"]
+
+    monkeypatch.setattr(async_client, "launch", launch)
+    monkeypatch.setattr(Recovery, "look", look)
+    try:
+        run(body)
+    finally:
+        second.die()
 
 
 def test_the_library_that_blocks_needs_no_event_loop() -> None:

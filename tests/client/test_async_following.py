@@ -7,9 +7,10 @@ import anyio
 import pytest
 
 from eukhed.client import AsyncClient
-from eukhed.client.async_following import QUEUE_BYTES
+from eukhed.client.async_following import QUEUE_BYTES, Answer, Following, Heard, Listener
 from eukhed.client.attachment import Ended, Output, Shown
-from eukhed.client.streams import Happened, Snapshot
+from eukhed.client.questions import Question
+from eukhed.client.streams import Happened, SessionStream, Snapshot
 from eukhed.paths import Places
 from tests.client.daemon import SESSION, STATUS, Daemon, Peer, answer
 from tests.client.loop import Command, run, seen
@@ -23,6 +24,16 @@ def attach(peer: Peer, _command: Command, body: Any) -> Any:
 def output(peer: Peer, offset: int, data: bytes) -> None:
     told = {"attachment": 7, "stream": "out", "offset": offset, "data": data}
     peer.event("output", told, SESSION)
+
+
+async def begun(client: AsyncClient, daemon: Daemon, peer: Peer) -> Following[Shown]:
+    """A watch that has its first byte."""
+    view = client.watch(SESSION, 14)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(anext, view)
+        await seen(daemon, "attach")
+        output(peer, 0, b"-")
+    return view
 
 
 def test_a_cancelled_wait_loses_nothing_and_a_cancelled_attach_leaves_nothing(daemon: Daemon) -> None:
@@ -65,11 +76,7 @@ def test_a_follower_that_was_dropped_unclosed_is_detached_when_it_is_sent_more(d
     async def body() -> None:
         async with AsyncClient(daemon.at) as client:
             peer = daemon.peers.get(timeout=5)
-            view = client.watch(SESSION, 14)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(anext, view)
-                await seen(daemon, "attach")
-                output(peer, 0, b"x")
+            view = await begun(client, daemon, peer)
             del view
             output(peer, 1, b"y")
             assert (await seen(daemon, "detach_client"))[0] == {"attachment": 7}
@@ -113,11 +120,7 @@ def test_a_full_queue_holds_up_nobody_and_the_rest_is_asked_for(daemon: Daemon) 
     async def body() -> None:
         async with AsyncClient(daemon.at) as client:
             peer = daemon.peers.get(timeout=5)
-            view = client.watch(SESSION, 14)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(anext, view)
-                await seen(daemon, "attach")
-                output(peer, 0, b"-")
+            view = await begun(client, daemon, peer)
             for number in range(count):  # a daemon that knows no credit
                 await anyio.to_thread.run_sync(output, peer, 1 + number * len(piece), piece)
             assert (await client.status())["pid"] == STATUS["pid"], "the reader read past all of it"
@@ -129,6 +132,7 @@ def test_a_full_queue_holds_up_nobody_and_the_rest_is_asked_for(daemon: Daemon) 
             assert got < count * len(piece)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_drain, view, tasks)
+                assert (await seen(daemon, "detach_client"))[0] == {"attachment": 7}
                 body, _ = await seen(daemon, "attach")
             assert got < body["after"]["out"] <= QUEUE_BYTES
 
@@ -142,6 +146,65 @@ async def _drain(view: Any, tasks: anyio.abc.TaskGroup) -> None:
             await anext(view)
         if scope.cancelled_caught:
             return tasks.cancel_scope.cancel()
+
+
+def test_nothing_is_told_of_an_attachment_that_a_lost_worker_had(daemon: Daemon) -> None:
+    """The next worker counts anew: its attachment of that number can be another follower's."""
+    daemon.handlers["attach"] = attach
+
+    async def body() -> None:
+        async with AsyncClient(daemon.at) as client:
+            peer = daemon.peers.get(timeout=5)
+            view = await begun(client, daemon, peer)
+            peer.event("session_lost", {"reason": "killed", "at": 1}, SESSION)
+            await client.status()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_drain, view, tasks)
+            assert [daemon.seen.get(timeout=5)[0] for _ in range(2)] == ["status", "attach"]
+
+    run(body)
+
+
+class Replaying:
+    """A client whose daemon replays a session's events of 64 KiB each before its answer; `asked` counts."""
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+        self.asks: list[int] = []
+        self._position = 0
+
+    async def asked(self, question: Question[Any], listener: Listener | None) -> Answer:
+        assert listener is not None
+        after = question.body["after"]["sequence"]
+        self.asks.append(after)
+        for number in range(after + 1, self.last + 1):
+            self._position += 1
+            event = {"type": "run_ended", "session": SESSION, "sequence": number, "body": {}}
+            listener.put(Heard(self._position, event, 65536))
+        body = {"instance": "a", "sequence": self.last, "unavailable": False, "runs": []}
+        return Answer(self._position, body)
+
+    def tell(self, kind: str, body: Any, *, session: str | None = None) -> None:
+        raise AssertionError((kind, body, session))
+
+    def listen(self, listener: Listener) -> None: ...
+    def unlisten(self, listener: Listener) -> None: ...
+    def shares(self, listener: Listener) -> bool:
+        return False
+
+
+def test_a_replay_that_is_larger_than_the_queue_comes_in_pieces() -> None:
+    last = 3 * QUEUE_BYTES // 65536
+    client = Replaying(last)
+
+    async def body() -> None:
+        listener = Listener(client, SESSION)
+        events = Following(client, listener, SessionStream(SESSION, Snapshot("a", 0, [])))
+        told = [await anext(events) for _ in range(last)]
+        assert [one.sequence for one in told] == list(range(1, last + 1))
+
+    run(body)
+    assert len(client.asks) == 4
 
 
 def test_a_session_s_events_go_on_over_a_cut(at: Places) -> None:
