@@ -58,6 +58,7 @@ def test_a_session_that_was_given_up_and_a_scale(home: Home) -> None:
 def test_a_damaged_session_is_named_and_mended_on_a_word(home: Home) -> None:
     for word in ("one", "two", "three"):
         home.ok("run", "--", "echo", word)
+    last = home.json("runs", "-n", "1")[0]["run"]
     home.ok("new", "other", "--cwd", str(home.base))
     until(lambda: home.run("shutdown", "--if-idle").returncode == 0, what="an idle daemon")
     place = storage(home, "shop")
@@ -77,7 +78,11 @@ def test_a_damaged_session_is_named_and_mended_on_a_word(home: Home) -> None:
     assert asked.returncode == 2
     assert b"--yes" in asked.stderr
     assert (place / "main.jsonl").read_bytes() == before
+    left = home.root / "session-artifacts" / place.name / f"run-{last}"  # of a run whose number is given anew
+    left.mkdir(parents=True, exist_ok=True)
     home.ok("doctor", "--fix", "--session", "shop", "--yes")
+    assert not left.exists()
+    assert list(left.parent.glob(f"run-{last}.cut-*"))
     (kept,) = place.glob("main.jsonl.cut-*")
     assert (place / "main.jsonl").read_bytes() + kept.read_bytes() == before
     assert findings(home, status=0)["sessions"]["what"] == "2 readable"
