@@ -1,5 +1,7 @@
 """What dies under a view: its daemon, its worker, both; every byte is shown once, in order."""
 
+import subprocess
+
 import pytest
 
 from eukhed.paths import Places
@@ -100,7 +102,7 @@ def test_a_run_that_was_sent_to_a_dying_daemon_is_sent_again_with_its_id(
     with Daemon(at) as first:
         ScriptedRun(first)
         first.handlers["run"] = lambda _peer, _command, _body: None  # taken, and never answered
-        process = programs.start("run", "--", "x")
+        process = programs.start("run", "--", "x", stdin=subprocess.PIPE)
         _, before = first.expect("run")
         first.die()
     second = Daemon(at)

@@ -4,7 +4,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from eukhed.paths import places
 from eukhed.wire.codec import decode
@@ -25,6 +25,7 @@ class Relay:
         self.frames: list[bytes] = []
         self.broken: list[str] = []
         self._threads: list[threading.Thread] = []
+        self._sockets: list[socket.socket] = []
         self._start(self._accept)
 
     def _start(self, call: object, *args: object) -> None:
@@ -39,6 +40,7 @@ class Relay:
             except OSError:
                 return
             far = socket.socket(socket.AF_UNIX)
+            self._sockets += [near, far]
             far.connect(self._real)
             self._start(self._pass, near, far)
             self._start(self._pass, far, near)
@@ -51,12 +53,22 @@ class Relay:
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
         except OSError:
-            target.close()
+            pass  # one side is gone: what it had said was passed on
         if decoder.broken is not None:
             self.broken.append(str(decoder.broken))
 
     def close(self) -> None:
+        """End every connection, and return when nothing is passed any more."""
+        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._threads[0].join()
+        for one in self._sockets:
+            with suppress(OSError):  # shut down already
+                one.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads[1:]:
+            thread.join()
+        for one in self._sockets:
+            one.close()
 
 
 @contextmanager
