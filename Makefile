@@ -43,11 +43,11 @@ $(VENV)/.ready: requirements/dev.txt pyproject.toml
 	if command -v uv >/dev/null; then \
 		uv venv -q --allow-existing --python $(PYTHON) $(VENV) && \
 		uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt && \
-		uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+		PATH="$(abspath $(BIN)):$$PATH" uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
 		$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt && \
-		$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+		PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
 	touch $@
 
