@@ -137,7 +137,7 @@ def going_on(context: Context, row: SessionRow) -> list[dict[str, Any]]:
 
 def _processes(task: Task) -> list[Identity]:
     memos = task.memos or {}
-    return [Identity(*memos[key]) for key in ("holder", "command") if key in memos]
+    return [Identity(*memos[key]) for key in ("keeper", "holder", "command") if key in memos]
 
 
 def _end_worker(context: Context, row: SessionRow, *, force: bool, again: list[str]) -> None:

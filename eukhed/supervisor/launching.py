@@ -31,7 +31,7 @@ class Launched(NamedTuple):
     link: Link
 
 
-async def launch(house: House, record: Record, *, restored: bool) -> Launched:
+async def launch(house: House, record: Record, *, restored: bool, ends_work: bool = False) -> Launched:
     """Make a new process for this record.
 
     Raises:
@@ -42,7 +42,7 @@ async def launch(house: House, record: Record, *, restored: bool) -> Launched:
     timing, clock = house.settings.timing, house.host.clock
     record = _fresh_instance(house, record)
     with clock.fail_after(timing.waits.connect_ms):
-        spawned = await house.spawner.spawn(_spec(house, record, restored=restored))
+        spawned = await house.spawner.spawn(_spec(house, record, restored=restored, ends_work=ends_work))
         try:
             _check(house, read(await spawned.link.receive()))
             record = await house.records.save(record, identity=spawned.identity)
@@ -91,7 +91,7 @@ def _check(house: House, hello: object) -> None:
         LOG.warning("worker %d started cold: its preload failed, it costs more memory and time", hello.pid)
 
 
-def _spec(house: House, record: Record, *, restored: bool) -> WorkerSpec:
+def _spec(house: House, record: Record, *, restored: bool, ends_work: bool) -> WorkerSpec:
     places, timing = house.settings.places, house.settings.timing
     return WorkerSpec(
         record.worker,
@@ -106,6 +106,7 @@ def _spec(house: House, record: Record, *, restored: bool) -> WorkerSpec:
         timing.scale,
         timing.lost_exit_ms,
         restored,
+        ends_work,
     )
 
 

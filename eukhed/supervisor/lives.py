@@ -86,7 +86,7 @@ class Life:
             raise UnknownSession(
                 f"no session has the id {record.session}", next=[["eukhed", "sessions", "--all"]]
             )
-        launched = await launching.launch(self._house, record, restored=restored)
+        launched = await launching.launch(self._house, record, restored=restored, ends_work=although_ending)
         self._keeper.record, self._spawned, self.link = launched.record, launched.spawned, launched.link
         self._house.start(self._hear, launched.link)
         with self._house.host.clock.fail_after(self._house.settings.timing.waits.replay_ms):

@@ -16,7 +16,8 @@ from eukhed.supervisor.lifecycle import Keeper
 from eukhed.supervisor.routing_law import Phase
 from eukhed.supervisor.stopping import StopOrder
 
-HOLDER_SOCKET: Final = "s"  # in the directory of each run whose holder lives, or was killed
+# In the directory of each run whose holder lives, or was killed; and of each that may be started yet (queued runs).
+LEFT: Final = ("s", "environment")
 
 
 async def end_all(house: House, actor: str) -> None:
@@ -43,7 +44,8 @@ def _sessions_with_runs(files: Files, artifacts: str) -> list[str]:
     found = []
     for session in _folders(files, artifacts):
         runs = [run for run in _folders(files, f"{artifacts}/{session}") if run.startswith("run-")]
-        if any(files.stat(f"{artifacts}/{session}/{run}/{HOLDER_SOCKET}") is not None for run in runs):
+        paths = (f"{artifacts}/{session}/{run}/{name}" for run in runs for name in LEFT)
+        if any(files.stat(path) is not None for path in paths):
             found.append(session)
     return found
 

@@ -123,6 +123,7 @@ class WorkerSpec(NamedTuple):
     scale: float
     lost_exit_ms: int
     restored: bool  # over interrupted work: store one restore notice
+    ends_work: bool = False  # it is there to end what goes on: nothing that waits is started
 
     def to_item(self) -> dict[str, Any]:
         return self._asdict()

@@ -16,6 +16,7 @@ class Pauses:
         self._over: dict[int, anyio.Event] = {}  # set when the next try is made, or will not be
         self._withdrawn: dict[int, anyio.Event] = {}  # while it pauses
         self._refused: set[int] = set()
+        self._ended: set[int] = set()  # whose next try is made, or will not be
 
     async def left(self) -> list[Task]:
         """Those that an earlier worker left in their pause, oldest first; what stands around of others goes."""
@@ -36,7 +37,7 @@ class Pauses:
         if due_ms is None or self._settled(task.id):
             return None
         clock = self._bench.host.clock
-        self._over[task.id] = anyio.Event()
+        self._over.setdefault(task.id, anyio.Event())
         withdrawn = self._withdrawn[task.id] = anyio.Event()
         try:
             left_ms = min(due_ms - clock.wall_ms(), self._bench.tries.max_ms)  # whatever the clock was set to
@@ -64,15 +65,18 @@ class Pauses:
             return True
         if number not in self._withdrawn or self._withdrawn[number].is_set():
             return False
+        over = self._over[number]
         self._withdrawn[number].set()
         await session.settled(number, tries.request_of(number))
-        await self.over(number)
+        await over.wait()
         return True
 
     async def over(self, number: int) -> None:
-        """Return when the next try of this run is made, or will not be."""
-        if number in self._over:
-            await self._over[number].wait()
+        """Return when the next try of this run, which is over, is made, or will not be."""
+        due_ms = tries.due_ms(self._bench.session.known(number), self._bench.tries)
+        if due_ms is None or number in self._ended or self._settled(number):
+            return
+        await self._over.setdefault(number, anyio.Event()).wait()
 
     async def end(self, task: Task) -> None:
         """The next try is made, or will not be: nothing of this one is needed any more."""
@@ -80,9 +84,11 @@ class Pauses:
             self._bench.queue.free(key, task.id)
         if "retry" in task.input:
             await tries.forget(self._bench, task.id)
-        if (over := self._over.pop(task.id, None)) is not None:
+        if tries.due_ms(task, self._bench.tries) is not None:
+            self._ended.add(task.id)
             self._bench.work.remove("admitted", task.id)
-            over.set()
+            if (over := self._over.pop(task.id, None)) is not None:
+                over.set()
 
     def _settled(self, number: int) -> bool:
         return self._bench.session.submitted(tries.request_of(number)) is not None

@@ -15,8 +15,10 @@ from eukhed.worker.session import Session
 class Queue:
     """Who waits for whom in one session. A run is in it from its admission until its end is told."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, closed: bool = False) -> None:
+        """`closed`: nobody's turn comes."""
         self._session = session
+        self._closed = closed
         self._waits: dict[int, bool] = {}  # of each run that is not over: whether it waits for others
         self._keys: dict[str, int] = {}  # which run has a key that only one may have
         self._moved = anyio.Event()
@@ -64,7 +66,7 @@ class Queue:
     async def turn(self, number: int, waits: Waits) -> Start | Stop:
         """Return when the run starts, or never will."""
         try:
-            while isinstance(verdict := self.look(waits), Wait):
+            while isinstance(verdict := self.look(waits), Wait) or self._closed:
                 if not self._waits.get(number):
                     self._waits[number] = True
                     self._move()

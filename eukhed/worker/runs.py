@@ -146,6 +146,7 @@ class Runs:
 
     async def next_try(self, number: int) -> Run | None:
         """The run that tries this one again, once it is made; None when none is."""
+        await self.of(number).over()
         await self._pauses.over(number)
         made = self._session.submitted(request_of(number))
         return None if made is None or made == number else self.of(made)

@@ -249,7 +249,7 @@ def _desk(
         settings.cap_bytes,
         settings.grace_ms,
         {**settings.environ, b"EUKHED_SOCKET": spec.socket.encode()},
-        Queue(session),
+        Queue(session, closed=spec.ends_work),
         timing.tries,
     )
     runs, tree = Runs(session, gate, bench, tasks), SessionTree(session, uplink, spec.instance, quiet)

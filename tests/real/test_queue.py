@@ -201,6 +201,27 @@ def test_shutdown_knows_a_queue_as_work_and_ends_it_by_force(home: Home) -> None
     assert order(home) == ["a"]
 
 
+def test_a_queue_that_nobody_serves_ends_by_force(home: Home) -> None:
+    """The daemon is back, but not the session's worker: it was given no evidence of work."""
+    first = Gate(home, "a")
+    one = detached(home, *first.argv)
+    two = detached(home, "--queue", *noted(home, "b"))
+    three = home.run("run", "-d", "--queue", "--", "cat", data=b"x").stdout.decode().strip()
+    worker, supervisor = home.worker(), home.supervisor()
+    for pid in (supervisor, worker):
+        os.kill(pid, signal.SIGKILL)
+    for file in home.root.rglob("*.recovery.jsonl"):
+        file.unlink()
+    first.open()
+    until(lambda: holders(home) == 1, what="the first run to end, seen by nobody")
+    home.ok("start")
+    assert not home.workers()
+    assert home.json("runs", "--state", "queued") != []
+    home.shut_down()
+    assert [state(home, address) for address in (one, two, three)] == ["done", "stopped", "stopped"]
+    assert order(home) == ["a"]
+
+
 def test_one_of_many_has_a_key(home: Home) -> None:
     home.ok("start")
     first = Gate(home, "a")
