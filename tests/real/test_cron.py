@@ -304,6 +304,7 @@ def test_a_fire_that_ended_unseen_is_interrupted_and_never_made_again(quick: Hom
     quick.shut_down()
 
 
+@pytest.mark.long
 def test_kills_at_any_moment_make_no_fire_twice_and_lose_no_job(quick: Home) -> None:
     """Worker and supervisor are killed again and again while a job fires each second."""
     quick.ok("new")

@@ -13,6 +13,8 @@ from tests.real.home import Home, gone, until
 MOMENTS = 4
 MAKES = """
 import sys
+import pytest
+
 from eukhed.supervisor.workers import start_forkserver
 start_forkserver(sys.argv[1])
 print("made", flush=True)
@@ -64,6 +66,7 @@ def test_a_daemon_that_dies_as_it_is_reached_is_replaced(home: Home) -> None:
     home.shut_down()
 
 
+@pytest.mark.long
 def test_a_session_is_made_once_though_the_daemon_dies_over_it(home: Home) -> None:
     """At some moments from the request to the answer; each first run in a directory comes to its end."""
     storages = home.root / "sessions"

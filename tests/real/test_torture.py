@@ -305,6 +305,7 @@ def typed(screen: Terminal, word: str) -> None:
     until(lambda: screen.screen().count(word) >= 2, what=f"{word} twice on {screen.screen()}")
 
 
+@pytest.mark.long
 def test_nothing_leaks_over_many_runs(home: Home) -> None:
     home.ok("run", "--", "true")
     daemon, worker = home.supervisor(), home.worker()

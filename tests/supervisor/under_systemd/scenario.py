@@ -107,7 +107,15 @@ def activation(place: Daemon) -> None:
     waiting.ask("shutdown", {"mode": "if_idle"})
     until(lambda: not active())
     assert os.path.exists(place.places.socket), "the path is the manager's"
-    assert place.talk().ask("status")["running"], "and the next client starts it again"
+    assert until(lambda: served(place)), "and the next client starts it again"
+
+
+def served(place: Daemon) -> bool:
+    """Whether a client is answered; one that the ending daemon had taken in is not, and comes again as clients do."""
+    try:
+        return bool(place.talk().ask("status")["running"])
+    except (EOFError, ConnectionError):
+        return False
 
 
 def launcher(place: Daemon) -> None:
