@@ -8,13 +8,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.real.home import Home, gone, until
 
 MOMENTS = 4
 MAKES = """
 import sys
-import pytest
-
 from eukhed.supervisor.workers import start_forkserver
 start_forkserver(sys.argv[1])
 print("made", flush=True)
