@@ -4,6 +4,7 @@ Its values are nowhere else on the disk.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from eukhed.errors import Broken
 from eukhed.host.seam import Files
@@ -55,5 +56,6 @@ def _make(files: Files, directory: str) -> None:
         missing.append(directory)
         directory = directory.rpartition("/")[0]
     for path in reversed(missing):
-        files.make_directory(path)
+        with suppress(FileExistsError):  # the session's own directory: its first runs race to make it
+            files.make_directory(path)
         files.flush_directory(path.rpartition("/")[0])

@@ -21,3 +21,16 @@ def test_it_is_kept_privately_and_forgotten(tmp_path: Path) -> None:
     forget(files, directory)
     forget(files, directory)
     assert read(files, directory) is None
+
+
+def test_the_first_runs_of_a_session_race_to_make_its_directory(tmp_path: Path) -> None:
+    class Raced(SystemFiles):
+        """Somebody else makes each directory just before us."""
+
+        def make_directory(self, path: str) -> None:
+            super().make_directory(path)
+            super().make_directory(path)
+
+    directory = str(tmp_path / "session" / "run-3")
+    keep(Raced(), directory, ENV)
+    assert read(SystemFiles(), directory) == ENV
