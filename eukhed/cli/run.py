@@ -32,6 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.usage = "eukhed run [flags] -- COMMAND [ARGUMENT ...]"
     view_options(parser)
     parser.add_argument("--session", metavar="S", help="in this session; it is made when there is none")
+    turns.options(parser)
     command_options(parser)
 
 
@@ -51,8 +52,7 @@ def view_options(parser: argparse.ArgumentParser) -> None:
 
 
 def command_options(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of what is run, and when."""
-    turns.options(parser)
+    """Add the flags of what is run, and in which surroundings."""
     parser.add_argument("--label", metavar="TEXT", help="a word to find it by")
     parser.add_argument(
         "--env", metavar="K[=V]", action="append", default=[], help="set a variable, or keep it"

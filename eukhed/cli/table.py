@@ -89,6 +89,10 @@ COMMANDS: Final = (
         ("eukhed job api -- ./reindex.sh", "eukhed job api --once reindex -- ./reindex.sh"),
     ),
     Command(
+        "bash", "run", "changes", True, "run a line of a shell that joins the conversation of a session", "bash",
+        ("eukhed bash api 'git log --oneline -5'", "eukhed bash api -d 'make test | tail -20'"),
+    ),
+    Command(
         "detach", "run", "changes", False, "detach the clients that are attached; the runs go on", "detach",
         ("eukhed detach", "eukhed detach shop/14"),
     ),

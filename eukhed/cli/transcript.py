@@ -12,7 +12,7 @@ from eukhed.storage.listing import SessionRow
 from eukhed.storage.outputs import Outputs, gaps_of, is_output
 from eukhed.storage.reading import entries, read_records
 from eukhed.storage.records import Entry
-from eukhed.storage.runs import COMMAND, DROPPED, OUTPUT, RESTORED, Span, Stream
+from eukhed.storage.runs import BASH, COMMAND, DROPPED, OUTPUT, RESTORED, Span, Stream
 
 
 class Part(NamedTuple):
@@ -89,8 +89,8 @@ def note_of(part: Part) -> str | None:
 
 
 def text_of(part: Part) -> str | None:
-    """Return the words of an entry that is a message; None for one that is none."""
-    if not isinstance(part.messages, list):
+    """Return the words of an entry that is a message; None for one that is none, or repeats a run's output."""
+    if not isinstance(part.messages, list) or (part.kind == BASH and part.run is not None):
         return None
     return "\n".join(text for message in part.messages for text in _texts(message)) or None
 

@@ -15,6 +15,7 @@ from eukhed.storage.records import Entry, Pending, Task, Terminal
 COMMAND: Final = "command"
 OUTPUT: Final = "output"  # data: {stream, offset, length, text | base64 | crc}
 DROPPED: Final = "dropped"  # data: {stream, offset, length}: the cap took these bytes
+BASH: Final = "bash"  # data: {line, exit | signal | error, cut}: a shell line is over; its messages say it
 RESTORED: Final = "restored"  # data: {text, at}: another worker took the run up
 
 Stream = Literal["out", "err"]

@@ -131,7 +131,10 @@ def _proc(files: Files, pid: int | None, name: str) -> str:
 
 
 def _is(item: Any, state: str) -> bool:
-    return isinstance(item, dict) and item.get("kind") == {"running": "run", "queued": "input"}[state]
+    return (
+        isinstance(item, dict)
+        and item.get("kind") in {"running": {"run", "bash"}, "queued": {"input"}}[state]
+    )
 
 
 def _named(keeper: "Keeper", item: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import anyio
 from eukhed.errors import DiskFull, EukhedError
 from eukhed.host.seam import Identity
 from eukhed.storage.records import Outcome
-from eukhed.worker import run_environment, run_facts, tries, turn_facts
+from eukhed.worker import joined, run_environment, run_facts, tries, turn_facts
 from eukhed.worker.bench import Bench
 from eukhed.worker.holding import Ended, Holder, NotStarted, Started
 from eukhed.worker.output import Gap, gaps_within, last_lines, lines_before
@@ -160,7 +160,8 @@ class LiveRun:
 
     def line_up(self, waits: Waits) -> WorkKind:
         """What a run that is made now waits for; the kind of work that it is by that."""
-        return "input" if self._waiting.begin(waits) else "run"
+        line = self._wish is not None and self._wish.line is not None
+        return "input" if self._waiting.begin(waits) else "bash" if line else "run"
 
     async def submit(self, command: str, descriptors: tuple[int, ...]) -> None:
         """Make the holder, which gets the descriptors, and make the run durable.
@@ -339,12 +340,14 @@ class LiveRun:
             who, how = self._stopped_by
             await self._patiently(lambda: self._session.asked_to_stop(self.id, who, how))
         outcome, result = self._result(ended)
-        await self._patiently(lambda: self._session.ended(self.id, outcome, result))
+        told = self._session.known(self.id).input
+        said = None if "line" not in told else await joined.said(self._bench.host, self, told["line"], result)
+        await self._patiently(lambda: self._session.ended(self.id, outcome, result, said))
         self.segments.end()
         task = self._session.known(self.id)
         if tries.due_ms(task, self._bench.tries) is not None:
             self._bench.work.add(Item("admitted", self.id, self._session.title(task)))
-        self._bench.work.remove("run", self.id)
+        self._bench.work.remove(run_facts.kind_of(told), self.id)
         self._begun.set()
         self._over.set()
         self._bench.events.emit("run_ended", self.told())

@@ -12,6 +12,7 @@ from eukhed.worker import turn_facts
 from eukhed.worker.holding import Stdin
 from eukhed.worker.queue_law import Waits
 from eukhed.worker.turn_facts import Turn
+from eukhed.worker.work import WorkKind
 
 SCREEN: Final = (24, 80)
 WINDOW_MAX: Final = 64 * 1024 * 1024
@@ -41,6 +42,7 @@ class Wish(NamedTuple):
     detach: bool
     window: int
     job: str | None = None  # the cron job whose fire it is
+    line: str | None = None  # of a shell, that joins the conversation
     turn: Turn = Turn()
 
     def input(self, submitted_ms: int, waits: Waits = Waits()) -> dict[str, Any]:  # noqa: B008 - it is a tuple
@@ -63,6 +65,7 @@ class Wish(NamedTuple):
             "inside": self.inside,
             "timeoutMs": self.timeout_ms,
             "job": self.job,
+            "line": self.line,
         }
         return {key: value for key, value in told.items() if value is not None} | self.turn.input(waits)
 
@@ -92,6 +95,7 @@ def wish(body: Any, grace_ms: int) -> Wish:
         detach=_field(body, "detach", lambda value: isinstance(value, bool), False),
         window=_field(body, "window", lambda value: _is_number(value, 0, WINDOW_MAX), 0),
         job=_field(body, "job", _is_text, None),
+        line=_field(body, "line", _is_text, None),
         turn=turn_facts.turn(body, handed=body.get("stdin") == "handed"),
     )
 
@@ -117,8 +121,14 @@ def again(told: Mapping[str, Any], env: Mapping[bytes, bytes], grace_ms: int) ->
         detach=True,
         window=0,
         job=told.get("job"),
+        line=told.get("line"),
         turn=turn_facts.recalled(told),
     )
+
+
+def kind_of(told: Mapping[str, Any]) -> WorkKind:
+    """What kind of work the run of a record is, once it may start."""
+    return "bash" if told.get("line") is not None else "run"
 
 
 def as_asked(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,6 +139,7 @@ def as_asked(told: Mapping[str, Any]) -> dict[str, Any]:
         "tty": told["tty"],
         "survive": told["survive"],
         "label": told.get("label"),
+        "line": told.get("line"),
         "timeout_ms": told.get("timeoutMs"),
         "grace_ms": told.get("graceMs"),
     }

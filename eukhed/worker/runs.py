@@ -15,7 +15,7 @@ from eukhed.worker.ended import EndedRun
 from eukhed.worker.gate import Gate
 from eukhed.worker.pauses import Pauses
 from eukhed.worker.run import LiveRun
-from eukhed.worker.run_facts import Wish
+from eukhed.worker.run_facts import Wish, kind_of
 from eukhed.worker.session import Session
 from eukhed.worker.tries import request_of
 from eukhed.worker.work import Item, WorkKind
@@ -135,7 +135,7 @@ class Runs:
         for task in left:
             run = LiveRun(self._bench, task.id, None)
             await run.recall()
-            kind: WorkKind = "input" if run.queued else "run"
+            kind: WorkKind = "input" if run.queued else kind_of(task.input)
             await self._gate.admit(Item(kind, task.id, self._session.title(task)))
             self._live[task.id] = run
             self._tasks.start_soon(self._live_through, run)

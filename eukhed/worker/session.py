@@ -4,7 +4,7 @@ Each method is one commit. What it says is on the disk when it returns; what rai
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,6 +19,14 @@ from eukhed.storage.records import Committed, Entry, Outcome, Pending, Running, 
 from eukhed.storage.runs import COMMAND, RESTORED, Span, entered_sizes, output_name, run_row, spans
 from eukhed.storage.storage import Storage
 from eukhed.worker.segments import STREAMS, Segment, Stream
+
+
+class Said(NamedTuple):
+    """What a conversation is told of a piece of work that is over."""
+
+    kind: str
+    data: Mapping[str, Any]
+    text: str
 
 
 class Session:
@@ -197,9 +205,22 @@ class Session:
         await self._committer.commit(batch)
         return entry.id
 
-    async def ended(self, number: int, outcome: Outcome, result: Mapping[str, Any]) -> None:
-        """The run is over, and its submission done."""
+    async def ended(
+        self, number: int, outcome: Outcome, result: Mapping[str, Any], said: Said | None = None
+    ) -> None:
+        """The run is over, and its submission done; `said` is what it leaves in the conversation."""
         batch = Batch()
+        if said is not None:
+            batch.put_entry(
+                Entry(
+                    id=self.mint(),
+                    conversation_id=self.conversation,
+                    kind=said.kind,
+                    by_task_id=number,
+                    data=dict(said.data),
+                    messages=[{"role": "user", "content": said.text}],
+                )
+            )
         batch.put_task(replace(self.known(number), state=Terminal(outcome=outcome, result=dict(result))))
         for submission in self._storage.records.submissions.values():
             if submission.task == number and submission.status != "done":

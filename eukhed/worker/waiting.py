@@ -14,6 +14,7 @@ from eukhed.worker import tries, turn_facts
 from eukhed.worker.bench import Bench
 from eukhed.worker.holding import Ended, Holder
 from eukhed.worker.queue_law import Stop, Wait, Waits
+from eukhed.worker.run_facts import kind_of
 from eukhed.worker.work import Item
 
 
@@ -71,7 +72,7 @@ class Waiting:
                 tasks.cancel_scope.cancel()
         if self.queued:
             self.queued = False
-            bench.work.add(Item("run", self._number, bench.session.title(task)))
+            bench.work.add(Item(kind_of(task.input), self._number, bench.session.title(task)))
             bench.work.remove("input", self._number)
         if isinstance(verdict, Stop) and self.stopped_by is None:
             self.stopped_by = ("the queue", "queue")

@@ -12,8 +12,8 @@ WorkKind = Literal["run", "compaction", "input", "admitted", "job", "bash", "chi
 
 
 RUNS: Final = frozenset(
-    {"run", "input", "admitted"}
-)  # one that goes, one that waits, one that will be tried again
+    {"run", "bash", "input", "admitted"}
+)  # one that goes, a shell line that goes, one that waits, one that will be tried again
 
 
 class Item(NamedTuple):

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 from itertools import product
 from types import SimpleNamespace
 from typing import NoReturn
@@ -36,7 +37,7 @@ def test_every_command_has_the_same_flags_and_its_effect_in_its_help(
     assert all(flag in text for flag in ("--json", "--home", "--socket"))
     for example in command.examples:
         words, _ = at_dashes(
-            example.partition("   ")[0].partition("eukhed ")[2].partition(" >")[0].split(" ")
+            shlex.split(example.partition("   ")[0].partition("eukhed ")[2].partition(" >")[0])
         )
         parser_of(command).parse_args(words[len(command.name.split()) :])
 
