@@ -22,6 +22,8 @@ class Config(NamedTuple):
     tty: str = "auto"
     on_signal: str = "ask"
     detach_key: str = "ctrl-\\"
+    bundle_file_bytes: int = 4 * MIB  # the largest file of a bundle
+    bundle_files: int = 256
     problems: tuple[str, ...] = ()
 
 
@@ -35,6 +37,7 @@ def parse(text: str, path: str) -> Config:
     output = _section(table, "output", path, problems)
     run = _section(table, "run", path, problems)
     daemon = _section(table, "daemon", path, problems)
+    bundle = _section(table, "bundle", path, problems)
     default = Config()
     return Config(
         _value(output, "output.cap", _size, default.output_cap_bytes, path, problems),
@@ -44,6 +47,8 @@ def parse(text: str, path: str) -> Config:
         _value(run, "run.tty", _one_of("auto", "always", "never"), default.tty, path, problems),
         _value(run, "run.on_signal", _one_of("ask", "detach", "stop"), default.on_signal, path, problems),
         _value(run, "run.detach_key", _key, default.detach_key, path, problems),
+        _value(bundle, "bundle.max_file", _size, default.bundle_file_bytes, path, problems),
+        _value(bundle, "bundle.max_files", _count, default.bundle_files, path, problems),
         tuple(problems),
     )
 
@@ -69,6 +74,12 @@ def _size(value: Any) -> int:
             if value.strip().endswith(unit) and number.isdecimal() and int(number) > 0:
                 return int(number) * factor
     raise ValueError(f"{value!r} is no size; write 64 MiB or 1 GiB")
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise ValueError(f"{value!r} is no number from 1")
 
 
 def _truth(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from eukhed.bundles.mint_law import pause_after
-from eukhed.host.seam import File, FineClock, Host
+from eukhed.host.seam import File, FineClock, StoreHost
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ class _Done(NamedTuple, Generic[T]):
 
 
 async def under_lock(
-    host: Host, bound_ms: int, open_file: Callable[[], File], body: Callable[[File, bool], T | None]
+    host: StoreHost, bound_ms: int, open_file: Callable[[], File], body: Callable[[File, bool], T | None]
 ) -> T | None:
     """Open a file, take its lock and do the body, all in one call beside the loop; None when the bound passed.
 

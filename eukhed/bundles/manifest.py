@@ -113,7 +113,8 @@ def encode(manifest: Manifest) -> bytes:
     document: dict[str, Any] = {"name": manifest.name}
     for key in Manifest.__slots__[1:]:
         value = getattr(manifest, key)
-        if value and key not in {"provenance", "more"}:
+        given = value or isinstance(value, Mapping)  # an empty schema is one
+        if given and key not in {"provenance", "more"}:
             document[key] = [_guard_document(guard) for guard in value] if key == "guards" else value
     document |= {key: value for key, value in manifest.more if key not in document}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)

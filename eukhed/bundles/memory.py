@@ -16,18 +16,27 @@ from eukhed.bundles.memory_law import Note
 from eukhed.bundles.mint_law import read_shelf
 from eukhed.bundles.records import heading_text
 from eukhed.errors import Invalid, Locked
-from eukhed.host.seam import File, Files, Host
+from eukhed.host.seam import File, Files, StoreHost
 
 FILE: Final = "memory.md"
 
 
 class Memory:
-    """The notes of one name in one store. Made by `BundleStore.memory`; making it touches nothing."""
+    """The notes of one name in one store. Made by `BundleStore.memory`; making it touches nothing.
 
-    def __init__(self, host: Host, directory: str, notice: Notice, lock_ms: int) -> None:
+    Args:
+        host: the machine.
+        directory: where the notes are.
+        versions: where the versions of the name are, for the seed; mostly the same.
+        notice: told in one line what could not be done.
+        lock_ms: how long a note waits for the lock.
+    """
+
+    def __init__(self, host: StoreHost, directory: str, versions: str, notice: Notice, lock_ms: int) -> None:
         self._host = host
         self._files: Files = host.files
         self._directory = directory
+        self._versions = versions
         self._notice = notice
         self._lock_ms = lock_ms
         self.path = os.path.join(directory, FILE)
@@ -124,7 +133,7 @@ class Memory:
                 disk.put_new(self._files, self._directory, FILE, seed)
 
     def _seed(self) -> bytes:
-        place = self._directory
+        place = self._versions
         try:
             head = read_shelf(self._files.scan(place)).head
             if head is None:

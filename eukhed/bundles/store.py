@@ -6,10 +6,9 @@ but `mint` and `Memory.remember`, which wait for a lock, and so need an event lo
 """
 
 import os
-from dataclasses import replace
 from typing import Final
 
-from eukhed.bundles import disk, reading
+from eukhed.bundles import disk, last_run, reading
 from eukhed.bundles.bundle import Bundle, BundleFiles, Parse, Prepared, as_files, hash_of, prepare
 from eukhed.bundles.disk import Notice
 from eukhed.bundles.layout_law import is_name
@@ -19,7 +18,7 @@ from eukhed.bundles.memory import Memory
 from eukhed.bundles.mint import Minting
 from eukhed.bundles.mint_law import Shelf
 from eukhed.bundles.reading import Limits
-from eukhed.bundles.records import BadRecord, RunNote, Version, decode_run, encode_run
+from eukhed.bundles.records import RunNote, Version
 from eukhed.bundles.verify import Change, Drift, changes, drifts
 from eukhed.errors import (
     Broken,
@@ -29,12 +28,11 @@ from eukhed.errors import (
     Refused,
     UnsafeFilesystem,
 )
-from eukhed.host.seam import File, Host
+from eukhed.host.seam import File, StoreHost
 from eukhed.timing import DEFAULT
 
 ROOT: Final = "subharnesses"
 LOCK: Final = ".mint.lock"
-LAST_RUN: Final = "last-run.json"
 NOTICE: Final = "bundle store: "
 # Locks, links and renames there do not exclude other machines.
 _NETWORK: Final = frozenset(("nfs", "smb", "cifs", "9p", "ceph", "afs", "lustre", "gfs2"))
@@ -51,6 +49,8 @@ class BundleStore:
         limits: how large a bundle may be.
         lock_ms: how long a mint or a note waits for a lock.
         unsafe_filesystem: mint on a network file system too.
+        notes: for a store that is only read, as a package's: the directory of the store that keeps what its
+            bundles learn, and how their last runs ended. It mints nothing.
 
     Each method that takes a name raises Invalid when no bundle can have it; and DiskFull or FileTrouble when
     the system refuses.
@@ -58,7 +58,7 @@ class BundleStore:
 
     def __init__(
         self,
-        host: Host,
+        host: StoreHost,
         directory: str,
         *,
         notice: Notice | None = None,
@@ -66,6 +66,7 @@ class BundleStore:
         limits: Limits | None = None,
         lock_ms: int = DEFAULT.waits.lock_ms,
         unsafe_filesystem: bool = False,
+        notes: str | None = None,
     ) -> None:
         self._host = host
         self._files = host.files
@@ -75,6 +76,7 @@ class BundleStore:
         self._limits = limits or Limits()
         self._lock_ms = lock_ms
         self._unsafe = unsafe_filesystem
+        self._notes = notes
 
     # writing
 
@@ -89,7 +91,7 @@ class BundleStore:
             why: one line; a version that has a parent needs one.
 
         Raises:
-            Invalid, TooLarge: it cannot be a version. Nothing is on the disk.
+            Invalid, TooLarge: it cannot be a version, or the store is only read. Nothing is on the disk.
             UnsafeFilesystem: the directory is on a network file system. Nothing is on the disk.
             MintBusyError: another mint held the lock for the whole bound. Nothing was read.
             ParentNeededError, StaleParentError, WhyNeededError: no version was made, and no number spent.
@@ -97,6 +99,8 @@ class BundleStore:
             BrokenBundle: the head's record cannot be read.
             DiskFull, FileTrouble: as the system says.
         """
+        if self._notes is not None:
+            raise Invalid(f"{self.directory} is only read: nothing is minted there")
         prepared = prepare(bundle, self._limits, self._parse)
         line = why.strip()
         if len(line.splitlines()) > 1 or not _is_text(line):
@@ -133,20 +137,7 @@ class BundleStore:
         Raises:
             Invalid: the cost is no sum of money, or the version no number from 0.
         """
-        place = self._place(name)
-        dated = note if note.at > 0 else replace(note, at=self._host.clock.wall_ms())
-        try:
-            data = encode_run(dated)
-            decode_run(data)
-        except (
-            ValueError,
-            OverflowError,
-        ) as error:  # a BadRecord, or a number that JSON or the calendar has not
-            raise Invalid(f"a note that cannot be kept: {error}") from error
-        with disk.told(place):
-            reading.check_place(self._files, place)
-            disk.make_directories(self._files, place)
-            disk.replace(self._files, place, LAST_RUN, data)
+        last_run.keep(self._files, self._notes_place(name), note, self._host.clock.wall_ms())
 
     # reading
 
@@ -173,13 +164,21 @@ class BundleStore:
         with disk.told(self._place(name)):
             return reading.read_record(self._files, self._place(name), number, self._limits)
 
-    def lineage(self, name: str) -> list[Version]:
-        """The records of all versions, the oldest first; one that cannot be read is left out, with a notice."""
+    def holds(self, name: str) -> bool:
+        """Whether there is a version of this name, be it broken; of dead ones nothing is told."""
+        return self._shelf(name, silent=True).head is not None
+
+    def lineage(self, name: str, *, dead: bool = False) -> list[Version]:
+        """The records of all versions, the oldest first; one that cannot be read is left out, with a notice.
+
+        With `dead` those of claims that were never completed too, of which nothing is told then.
+        """
+        shelf, place = self._shelf(name, silent=dead), self._place(name)
         records = []
-        for number in self._shelf(name).complete:
+        for number in sorted(shelf.records) if dead else shelf.complete:
             try:
-                with disk.told(self._place(name)):
-                    records.append(reading.read_record(self._files, self._place(name), number, self._limits))
+                with disk.told(place):
+                    records.append(reading.read_record(self._files, place, number, self._limits))
             except (Broken, Refused) as error:
                 self.notice(f"{error.message}; left out of the lineage")
         return records
@@ -191,10 +190,10 @@ class BundleStore:
             NotFoundError: no such version. BrokenBundle: it, or what it stands beside, cannot be used.
             TooLarge: it is beyond the limits.
         """
-        return self._manifest(name, self._number(name, version))
+        return self._head(name, self._number(name, version))[1]
 
-    def manifests(self) -> list[Manifest]:
-        """The manifest of each head that can be used, by name; each other one is a notice."""
+    def heads(self) -> list[tuple[Version, Manifest]]:
+        """Record and manifest of each head that can be used, by name; each other one is a notice."""
         found = []
         with disk.told(self.directory):
             shelves = self._shelves()
@@ -202,10 +201,14 @@ class BundleStore:
             if shelf.head is None:
                 continue
             try:
-                found.append(self._manifest(name, shelf.head))
+                found.append(self._head(name, shelf.head))
             except (Broken, Refused) as error:
                 self.notice(f"{name} is left out: {error.message}")
         return found
+
+    def manifests(self) -> list[Manifest]:
+        """The manifest of each head that can be used, by name; each other one is a notice."""
+        return [manifest for _, manifest in self.heads()]
 
     def load(self, name: str, version: int = 0) -> Bundle:
         """A version, whole; 0 is the head. Any other number is that version, whatever is minted later.
@@ -258,21 +261,11 @@ class BundleStore:
 
     def memory(self, name: str) -> Memory:
         """What the bundles of this name have learnt. Making this touches nothing."""
-        return Memory(self._host, self._place(name), self.notice, self._lock_ms)
+        return Memory(self._host, self._notes_place(name), self._place(name), self.notice, self._lock_ms)
 
     def last_run(self, name: str) -> RunNote | None:
         """The note on the last run; None without one. One that cannot be read is a notice, and None."""
-        place = self._place(name)
-        path = os.path.join(place, LAST_RUN)
-        try:
-            with disk.told(path):
-                reading.check_place(self._files, place)
-                note = decode_run(disk.read_file(self._files, path, self._limits.file_bytes))
-        except (Broken, Refused, BadRecord) as error:
-            if not isinstance(error.__cause__, FileNotFoundError):
-                self.notice(f"{path}: the note on the last run cannot be read: {error}")
-            return None
-        return note if note.at > 0 else None
+        return last_run.read(self._files, self._notes_place(name), self._limits, self.notice)
 
     def version_directory(self, name: str, version: int) -> str:
         """Where the files of a version stand."""
@@ -289,6 +282,10 @@ class BundleStore:
         if not is_name(name):
             raise Invalid(f"no bundle can be called {name!r}", name=name)
         return os.path.join(self.directory, name)
+
+    def _notes_place(self, name: str) -> str:
+        place = self._place(name)
+        return place if self._notes is None else os.path.join(self._notes, name)
 
     def _shelf(self, name: str, *, silent: bool = False) -> Shelf:
         place = self._place(name)
@@ -333,11 +330,11 @@ class BundleStore:
             raise NotFoundError(f"version {version} of {name!r} {told}", name=name, version=version)
         return version
 
-    def _manifest(self, name: str, number: int) -> Manifest:
+    def _head(self, name: str, number: int) -> tuple[Version, Manifest]:
         directory = self.version_directory(name, number)
         with disk.told(directory):
-            reading.read_record(self._files, self._place(name), number, self._limits)  # or nobody can load it
-            return reading.read_manifest(self._files, directory, name, self._limits)
+            record = reading.read_record(self._files, self._place(name), number, self._limits)
+            return record, reading.read_manifest(self._files, directory, name, self._limits)
 
     def _read(self, name: str, number: int) -> dict[str, bytes]:
         return reading.read_files(self._files, self.version_directory(name, number), self._limits)

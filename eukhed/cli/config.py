@@ -9,7 +9,8 @@ from eukhed.cli.settings import KEYS, Setting, settings
 from eukhed.errors import NotFound
 from eukhed.paths import config_file
 
-MIB: Final = 1024 * 1024
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -59,8 +60,14 @@ def _text(one: Setting) -> str:
     value: Any = one.value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if one.key == "output.cap":
-        return f"{value // MIB} MiB"
+    if one.key in {"output.cap", "bundle.max_file"}:
+        return (
+            f"{value // MIB} MiB"
+            if value % MIB == 0
+            else f"{value // KIB} KiB"
+            if value % KIB == 0
+            else str(value)
+        )
     if one.key in {"run.grace", "daemon.lost_exit"}:
         return f"{value / 1000:g}s"
     return str(value)

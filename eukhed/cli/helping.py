@@ -91,7 +91,9 @@ def show_commands() -> int:
     lines += [f"  {example}" for example in EXAMPLES]
     for group, title in GROUPS.items():
         lines += ["", f"{title}:"]
-        lines += [f"  {command.name:<12}{command.says}" for command in COMMANDS if command.group == group]
+        shown = [command for command in COMMANDS if command.group == group]
+        width = max(len(command.name) for command in shown)
+        lines += [f"  {command.name:<{width}}  {command.says}" for command in shown]
     lines += ["", "eukhed help COMMAND, eukhed COMMAND --help; topics: " + ", ".join(TOPICS)]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
@@ -101,7 +103,8 @@ def show_family(family: str) -> int:
     """Show the commands of one family, with an example of each."""
     found = [command for command in COMMANDS if command.name.partition(" ")[0] == family]
     lines = [f"eukhed {family}: {FAMILIES[family]}", "", "Commands:"]
-    lines += [f"  {command.name:<13}{command.says}" for command in found]
+    width = max(len(command.name) for command in found)
+    lines += [f"  {command.name:<{width}}  {command.says}" for command in found]
     lines += ["", "Examples:", *(f"  {command.examples[0]}" for command in found)]
     lines += ["", f"eukhed {family} COMMAND --help"]
     sys.stdout.write("\n".join(lines) + "\n")

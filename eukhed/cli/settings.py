@@ -21,6 +21,8 @@ KEYS: Final = {
     "output.cap": "output_cap_bytes",
     "daemon.lost_exit": "lost_exit_ms",
     "daemon.unsafe_filesystem": "unsafe_filesystem",
+    "bundle.max_file": "bundle_file_bytes",
+    "bundle.max_files": "bundle_files",
 }
 OF_REPOSITORY: Final = ("run", "output")  # the sections that a repository's file may set; never commands
 DEFAULTS: Final = {"run.tty": "auto", "run.on_signal": "ask", "run.detach_key": "ctrl-\\"}
@@ -44,17 +46,22 @@ class Chosen(NamedTuple):
 
 def chosen(context: Context, flags: Options) -> Chosen:
     """Return the settings of a view, a flag before a file before the default."""
-    found: dict[str, Any] = dict(DEFAULTS)
-    if any(os.path.exists(file) for file, _ in files(context.environ)):
-        found |= {setting.key: setting.value for setting in settings(context.environ)[0]}
+    found: dict[str, Any] = {**DEFAULTS, **of_files(context.environ)}
     return Chosen(found["run.tty"], flags.on_signal or found["run.on_signal"], found["run.detach_key"])
+
+
+def of_files(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return every setting by its key; none when there is no file."""
+    if not any(os.path.exists(file) for file, _ in files(environ)):
+        return {}
+    return {setting.key: setting.value for setting in settings(environ)[0]}
 
 
 def files(environ: Mapping[str, str]) -> list[tuple[str, bool]]:
     """Return the files that are read, the weaker first, and whether each is a repository's."""
     found = [(config_file(environ), False)]
-    if (repository := _repository()) is not None:
-        found.append((os.path.join(repository, ".eukhed", "config.toml"), True))
+    if (root := repository()) is not None:
+        found.append((os.path.join(root, ".eukhed", "config.toml"), True))
     return found
 
 
@@ -129,7 +136,7 @@ def _line_of(text: str, section: str, name: str) -> int | None:
     return None
 
 
-def _repository() -> str | None:
+def repository() -> str | None:
     """Return the root of the repository that this directory is in; None outside of one, or at home."""
     try:
         at = os.getcwd()

@@ -16,6 +16,10 @@ TAKES_RUN: Final = frozenset(
     {"attach", "wait", "send", "stop", "kill", "detach", "rerun", "withdraw", "log", "show"}
 )
 TAKES_SESSION: Final = frozenset({"runs", "reopen", "job", "cron list"})
+TAKES_BUNDLE: Final = frozenset(
+    f"bundle {word}"
+    for word in ("show", "lineage", "diff", "revert", "verify", "remember", "recall", "last-run")
+)
 TAKES_JOB: Final = frozenset({"cron show", "cron run", "cron pause", "cron resume", "cron cancel"})
 
 
@@ -28,9 +32,11 @@ def flags_of(command: Command) -> list[tuple[str, str]]:
 
 
 def names(command: Command) -> str:
-    """Return what lists the names that a command takes: `runs`, `sessions`, `cron list`, or nothing."""
+    """Return what lists the names that a command takes: `runs`, `sessions`, `cron list`, `bundle list`, or nothing."""
     if command.name in TAKES_JOB:
         return "cron list"
+    if command.name in TAKES_BUNDLE:
+        return "bundle list"
     return "runs" if command.name in TAKES_RUN else "sessions" if command.name in TAKES_SESSION else ""
 
 

@@ -13,13 +13,16 @@ GROUPS: Final = {
     "run": "Run and look",
     "sessions": "Sessions",
     "state": "State",
-    "jobs": "Jobs",
+    "jobs": "Jobs and bundles",
     "daemon": "The daemon",
     "about": "About eukhed",
 }
 
 
-FAMILIES: Final = {"cron": "scheduled jobs"}  # first words of commands that have two
+FAMILIES: Final = {
+    "cron": "scheduled jobs",
+    "bundle": "versioned programs",
+}  # first words of commands that have two
 
 
 class Command(NamedTuple):
@@ -200,6 +203,46 @@ COMMANDS: Final = (
     Command(
         "cron cancel", "jobs", "changes", False, "end a job for good; its record stays", "cron_change",
         ("eukhed cron cancel nightly",), daemon=False,
+    ),
+    Command(
+        "bundle list", "jobs", "reads", False, "list the bundles that can be used here", "bundle_list",
+        ("eukhed bundle list", "eukhed bundle list --layer home --json"), daemon=False,
+    ),
+    Command(
+        "bundle show", "jobs", "reads", False, "show one version of a bundle in full", "bundle_show",
+        ("eukhed bundle show triage", "eukhed bundle show triage --version 2 --json"), daemon=False,
+    ),
+    Command(
+        "bundle mint", "jobs", "changes", False, "make a directory the next version of the bundle that it holds", "bundle_mint",
+        ("eukhed bundle mint triage/", 'eukhed bundle mint triage/ --parent 2d63c5d0 --why "shorter prompt"'), daemon=False,
+    ),
+    Command(
+        "bundle lineage", "jobs", "reads", False, "what a bundle came from, and why, as a log", "bundle_lineage",
+        ("eukhed bundle lineage triage",), daemon=False,
+    ),
+    Command(
+        "bundle diff", "jobs", "reads", False, "what differs between two versions", "bundle_diff",
+        ("eukhed bundle diff triage           the head, and what it was made from", "eukhed bundle diff triage 1 3"), daemon=False,
+    ),
+    Command(
+        "bundle revert", "jobs", "destroys", False, "make an older version's content the newest version", "bundle_revert",
+        ('eukhed bundle revert triage 1 --why "missed half"', "eukhed bundle revert triage 1 --dry-run"), daemon=False,
+    ),
+    Command(
+        "bundle verify", "jobs", "reads", False, "whether the files are those that were minted", "bundle_verify",
+        ("eukhed bundle verify triage",), daemon=False,
+    ),
+    Command(
+        "bundle remember", "jobs", "changes", False, "add a note to what a bundle has learnt", "bundle_remember",
+        ('eukhed bundle remember triage "reports come on Fridays"', "git log -1 | eukhed bundle remember triage -"), daemon=False,
+    ),
+    Command(
+        "bundle recall", "jobs", "reads", False, "the notes of a bundle, the newest first", "bundle_recall",
+        ("eukhed bundle recall triage", "eukhed bundle recall triage fridays"), daemon=False,
+    ),
+    Command(
+        "bundle last-run", "jobs", "reads", False, "how the last run of a bundle ended", "bundle_last_run",
+        ("eukhed bundle last-run triage",), daemon=False,
     ),
     Command(
         "start", "daemon", "changes", True, "start the daemon, or say that it runs", "start",

@@ -18,7 +18,7 @@ LABELS: Final = {
     "sessions": "all", "runs": "all", "ps": "look", "status": "look", "log": "look", "doctor": "look",
     "shutdown": "stop", "stop": "stop", "start": "start", "supervise": "try", "attach": "back", "wait": "wait",
     "reopen": "again", "config": "look", "help": "help", "run": "try",
-    "cron": "jobs",
+    "cron": "jobs", "mint": "mint", "lineage": "look", "verify": "look", "list": "all",
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@
     logind.py     whether a logout ends what a user left running
     systemd.py    what a service manager gives and wants to be told
     libc.py       system calls by ctypes
+    blocking.py   a machine for a process without an event loop: its waits block
 
 An entry point makes the one Host of its process by `system_host()` and hands it down.
 """

@@ -15,7 +15,6 @@ import os
 import stat as modes
 import weakref
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from eukhed.errors import UnsafeFilesystem, WrongPlace
@@ -204,6 +203,8 @@ class SystemFiles:
 
     def flush_all(self, files: Sequence[File], directories: Sequence[str]) -> None:
         """A thread each: the journal and the disk then flush once for several of them."""
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - who only reads needs no logging
+
         with ThreadPoolExecutor(_FLUSHES_AT_ONCE) as pool:
             flushes = [pool.submit(file.flush) for file in files]
             flushes += [pool.submit(self.flush_directory, path) for path in directories]

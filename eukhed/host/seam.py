@@ -16,13 +16,18 @@ from eukhed.timing import BootMs, MonotonicMs, WallMs
 T = TypeVar("T")
 
 
-class Clock(Protocol):
-    """The one source of time and the one way to wait for it."""
+class Pauses(Protocol):
+    """Time, and the wait for some of it: all that a store needs of a clock."""
 
     def monotonic_ms(self) -> MonotonicMs: ...
-    def boot_ms(self) -> BootMs: ...
     def wall_ms(self) -> WallMs: ...
     async def sleep_ms(self, ms: int) -> None: ...
+
+
+class Clock(Pauses, Protocol):
+    """The one source of time and the one way to wait for it."""
+
+    def boot_ms(self) -> BootMs: ...
     async def wait_until_wall(self, wall_ms: WallMs) -> bool:
         """Wait for this wall time, through suspend; False when the clock was set before it came: look again."""
         ...
@@ -255,6 +260,17 @@ class OffLoop(Protocol):
     """Do a blocking call beside the event loop; a simulated world does it inline, on cue."""
 
     async def __call__(self, call: Callable[[], T]) -> T: ...
+
+
+class StoreHost(Protocol):
+    """The part of a machine that a store of files needs: any Host is one."""
+
+    @property
+    def clock(self) -> Pauses: ...
+    @property
+    def files(self) -> Files: ...
+    @property
+    def off_loop(self) -> OffLoop: ...
 
 
 class DescriptorMessage(NamedTuple):

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eukhed.bundles.manifest import BadManifest, Guard, Manifest, decode, encode
@@ -136,6 +136,7 @@ KEYS = st.sampled_from([*Manifest.__slots__, "type", "x"])
         KEYS, JSON | st.sampled_from(["triage", SCHEMA, [{"kind": "file", "file": "a"}]]), max_size=8
     )
 )
+@example({"input": {}})
 def test_any_document_is_a_manifest_or_refused(members: dict[str, Any]) -> None:
     try:
         read = decode(json.dumps({"name": "a", "purpose": "b"} | members).encode())

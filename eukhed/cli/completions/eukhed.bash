@@ -6,11 +6,11 @@ _eukhed() {
     [[ ${COMP_WORDS[i]} == -* ]] && continue
     case $command in
       "") command=${COMP_WORDS[i]} ;;
-      cron) command="$command ${COMP_WORDS[i]}" ;;
+      cron|bundle) command="$command ${COMP_WORDS[i]}" ;;
     esac
   done
   case $command in
-    "") words="a archive attach bash clean completion config cron delete demo detach doctor export fork help import job kill laws log logs ls new ps rename reopen rerun rewind rewind-plan run runs search send service sessions show shutdown start state status stop supervise unarchive wait withdraw --help --json --home --socket --quiet --verbose --color --version" ;;
+    "") words="a archive attach bash bundle clean completion config cron delete demo detach doctor export fork help import job kill laws log logs ls new ps rename reopen rerun rewind rewind-plan run runs search send service sessions show shutdown start state status stop supervise unarchive wait withdraw --help --json --home --socket --quiet --verbose --color --version" ;;
     run) words="--tty --no-tty --detach --on-signal --session --queue --after --after-any --once --retry --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     runs) words="--session --all --state --label --job --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
@@ -48,6 +48,16 @@ _eukhed() {
     "cron pause") words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     "cron resume") words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     "cron cancel") words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle list") words="--layer --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    "bundle show") words="--version --layer --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle mint") words="--parent --why --layer --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    "bundle lineage") words="--layer --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle diff") words="--layer --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle revert") words="--why --layer --yes --dry-run --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle verify") words="--layer --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle remember") words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle recall") words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle last-run") words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     start) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     supervise) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     shutdown) words="--if-idle --force --keep-scheduled --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
@@ -61,6 +71,7 @@ _eukhed() {
     demo) words="--svg --keep --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     help) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     cron) words="add list show next run pause resume cancel" ;;
+    bundle) words="list show mint lineage diff revert verify remember recall last-run" ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }

@@ -48,6 +48,7 @@ _eukhed() {
     'demo:kill everything in turn and show that a run goes on'
     'help:show help on a command or a topic'
     'cron:scheduled jobs'
+    'bundle:versioned programs'
   )
   if (( CURRENT == 2 )); then
     _describe command commands
@@ -62,6 +63,12 @@ _eukhed() {
     cron)
       if (( CURRENT == 3 )); then
         compadd -- add list show next run pause resume cancel
+        return
+      fi
+      command="$words[2] $words[3]" ;;
+    bundle)
+      if (( CURRENT == 3 )); then
+        compadd -- list show mint lineage diff revert verify remember recall last-run
         return
       fi
       command="$words[2] $words[3]" ;;
@@ -104,6 +111,16 @@ _eukhed() {
     "cron pause") compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1) ;;
     "cron resume") compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1) ;;
     "cron cancel") compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed cron list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle list") compadd -- '--layer' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    "bundle show") compadd -- '--version' '--layer' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle mint") compadd -- '--parent' '--why' '--layer' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    "bundle lineage") compadd -- '--layer' '--no-header' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle diff") compadd -- '--layer' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle revert") compadd -- '--why' '--layer' '--yes' '--dry-run' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle verify") compadd -- '--layer' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle remember") compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle recall") compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle last-run") compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
     start) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     supervise) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     shutdown) compadd -- '--if-idle' '--force' '--keep-scheduled' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
