@@ -266,6 +266,10 @@ COMMANDS: Final = (
         ("eukhed ps", "eukhed ps --json"),
     ),
     Command(
+        "rpc", "daemon", "changes", True, "the wire as lines of JSON on stdin and stdout, for scripts", "rpc",
+        ("echo '{\"id\": 1, \"type\": \"status\"}' | eukhed rpc",),
+    ),
+    Command(
         "service", "daemon", "changes", True, "run the daemon as a unit of the user's systemd", "service",
         ("eukhed service install", "eukhed service install --on-demand --dry-run", "eukhed service status"), daemon=False,
     ),

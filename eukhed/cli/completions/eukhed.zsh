@@ -40,6 +40,7 @@ _eukhed() {
     'shutdown:stop the daemon'
     'status:what the daemon does, in a few lines'
     'ps:list worker processes'
+    'rpc:the wire as lines of JSON on stdin and stdout, for scripts'
     'service:run the daemon as a unit of the users systemd'
     'config:show settings, and where each comes from'
     'doctor:find what is wrong here, and what helps'
@@ -126,6 +127,7 @@ _eukhed() {
     shutdown) compadd -- '--if-idle' '--force' '--keep-scheduled' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     status) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     ps) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    rpc) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     service) compadd -- '--on-demand' '--yes' '--dry-run' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     config) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     doctor) compadd -- '--session' '--fix' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
