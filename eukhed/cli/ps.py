@@ -21,16 +21,23 @@ def run(context: Context, _flags: Options) -> int:
     if not workers:
         context.say("no session is active")
         return 0
+    for line in lines(context, workers):
+        context.out(line)
+    return 0
+
+
+def lines(context: Context, workers: list[dict[str, Any]]) -> list[str]:
+    """Return the table of these workers."""
     width = WIDTH_MAX if is_terminal(1) else None
     right = ("PID", "UPTIME", "CPU", "MEM")
     drawn = table(HEADS, [_row(one) for one in workers], width=width, right=right, cut_at="WORK")
-    context.out(drawn[0])
+    told = drawn[:1]
     for line, one in zip(drawn[1:], workers, strict=True):
         state = _state(one)
-        context.out(
+        told.append(
             line.replace(state, coloured(state, state, colour=context.colour), 1) if context.colour else line
         )
-    return 0
+    return told
 
 
 def _row(one: dict[str, Any]) -> list[str]:

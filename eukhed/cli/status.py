@@ -48,11 +48,9 @@ def lines(context: Context, told: dict[str, Any]) -> list[str]:
     found += [_row("config", plain(str(problem))) for problem in told.get("config_problems") or []]
     if told.get("timing_scale") not in {None, 1}:
         found.append(_row("timing", f"scaled by {told['timing_scale']}: for trying the rules, not for work"))
-    if told.get("disk_bytes") is not None or told.get("pss_bytes") is not None:
+    if told.get("pss_bytes") is not None:
         root = home_path(context.places.root, os.path.expanduser("~"))
-        found.append(
-            _row("memory", f"{size(told.get('pss_bytes'))} · disk {size(told.get('disk_bytes'))} in {root}")
-        )
+        found.append(_row("memory", f"{size(told['pss_bytes'])} of the daemon itself · state in {root}"))
     return found
 
 

@@ -266,6 +266,14 @@ COMMANDS: Final = (
         ("eukhed ps", "eukhed ps --json"),
     ),
     Command(
+        "top", "daemon", "reads", True, "what waits, works and ended, drawn again as it changes; q leaves", "top",
+        ("eukhed top", "eukhed top -d 10s", "eukhed top --json -n 1"),
+    ),
+    Command(
+        "metrics", "daemon", "reads", False, "numbers of the daemon and its workers, as Prometheus text", "metrics",
+        ("eukhed metrics", "eukhed metrics > /var/lib/node_exporter/eukhed.prom.$$   for a textfile collector: then rename it"),
+    ),
+    Command(
         "rpc", "daemon", "changes", True, "the wire as lines of JSON on stdin and stdout, for scripts", "rpc",
         ("echo '{\"id\": 1, \"type\": \"status\"}' | eukhed rpc",),
     ),

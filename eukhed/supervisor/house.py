@@ -13,6 +13,7 @@ from eukhed.errors import EukhedError
 from eukhed.host.seam import Host, Identity
 from eukhed.storage.heads import Heads
 from eukhed.supervisor.clients import Connection
+from eukhed.supervisor.counts import Counts
 from eukhed.supervisor.ids import uuid7
 from eukhed.supervisor.records import Records
 from eukhed.supervisor.settings import Settings
@@ -76,6 +77,7 @@ class House:
     creating: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(1))  # one new session at a time
     jobs: "Jobs" = field(kw_only=True)
     heads: Heads = field(default_factory=Heads)  # of sessions that were listed
+    counts: Counts = field(default_factory=Counts)
 
     def start(self, act: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
         """Start a task that may fail alone: a bug in it is logged, and the daemon goes on."""

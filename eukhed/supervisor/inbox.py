@@ -41,6 +41,7 @@ WORKERS_ONLY: Final = frozenset(
 def take(house: House, connection: Connection, command: Command) -> None:
     """Do, pass on, or refuse a client's command; the answer goes to its connection by itself."""
     connection.took(command.id)
+    house.counts.commands += 1
     handler = OWN.get(command.type)
     try:
         if handler is not None:

@@ -148,7 +148,6 @@ class Keeper:
         LOG.info("worker %s of session %s: %s", self.record.worker, self.record.session, found.verdict.value)
         match found.verdict:
             case AdoptionVerdict.ADOPT:
-                self.adopted = True
                 return Stage(lambda: self._live(found.reached))
             case AdoptionVerdict.ASK_REVIVAL:
                 return await self._ask_revival()
@@ -194,7 +193,7 @@ class Keeper:
             return None
         self.record = launching.fresh(self._house, self.record.session)
         self.failures = restart_law.Failures()
-        self._was_ready = self._restored = self.adopted = False
+        self._was_ready = self._restored = False
         return Stage(self.launch)
 
     async def _ask_revival(self) -> Stage | None:
@@ -233,7 +232,7 @@ class Keeper:
                 self._life = life
                 if self._stop is not None:
                     life.order(self._stop)  # it came when there was nothing yet to interrupt, or not any more
-                self._begun()
+                self._begun(adopted=reached is not None)
                 await life.serve()
         except (EukhedError, TimeoutError) as error:
             failure = error
@@ -251,9 +250,14 @@ class Keeper:
             return True
         return await self._uninterrupted(lambda: life.start(restored=self._restored))
 
-    def _begun(self) -> None:
+    def _begun(self, *, adopted: bool) -> None:
+        self.adopted = adopted
         now = self._house.host.clock
         self.since = now.monotonic_ms()
+        if adopted:
+            self._house.counts.worker_adoptions += 1
+        else:
+            self._house.counts.worker_starts += 1
         if self._was_ready:
             self.route.announce("session_back", {"at": now.wall_ms()})
         self._was_ready = True
@@ -299,6 +303,7 @@ class Keeper:
         self.failures, answer = restart_law.decide(self.failures, now, budget)
         LOG.warning("session %s: its worker failed (%d): %s", self.route.name, len(self.failures.at), reason)
         self._restored = True
+        self._house.counts.worker_failures += 1
         if isinstance(answer, restart_law.GiveUp) or isinstance(error, BuildChanged):
             return await self._give_up(reason)
         return await self._pause(reason, answer.pause_ms)
@@ -320,6 +325,7 @@ class Keeper:
     async def _give_up(self, reason: str) -> Stage:
         await self.note(lifecycle="failed", last_error=reason)
         await revival.settle(self._house, self.record, "worker_gave_up")
+        self._house.counts.sessions_given_up += 1
         LOG.error("session %s is given up: %s", self.route.name, reason)
         self.route.announce("session_gave_up", {"reason": reason, "at": self._house.host.clock.wall_ms()})
         return Stage(self.given_up)

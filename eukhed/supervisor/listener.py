@@ -19,6 +19,7 @@ async def accept(house: House, listener: Listener) -> None:
     """Take one client after the other, until the listener is closed."""
     while True:
         channel = await listener.accept()
+        house.counts.connections += 1
         house.start(serve, house, Connection(next(house.numbers), channel))
 
 

@@ -27,7 +27,9 @@ async def status(house: House, _command: Command, _body: dict[str, Any]) -> dict
     settings = house.settings
     rows = await list_sessions(house.host, settings.places, house.heads)
     keepers = list(house.keepers.values())
-    return {
+    files, own = house.host.files, house.own.pid
+    used = await house.host.off_loop(lambda: {"cpu_s": cpu_s(files, own), "pss_bytes": pss_bytes(files, own)})
+    return used | {
         "running": True,
         "pid": house.own.pid,
         "version": settings.version,
@@ -50,6 +52,8 @@ async def status(house: House, _command: Command, _body: dict[str, Any]) -> dict
         "survives_logout": settings.survives_logout,
         "config_problems": list(settings.config_problems),
         "timing_scale": settings.timing.scale,
+        "clients": len(house.clients),
+        "counts": house.counts.told(),
     }
 
 

@@ -69,7 +69,7 @@ def json_page() -> list[str]:
         "",
         "- `status`: `running`, `pid`, `version`, `build`, `protocol`, `generation`, `socket`, `root`, `uptime_s`,",
         "  `sessions`, `workers`, `gave_up`, `runs`, `waiting`, `next_job`, `supervised_by`, `survives_logout`, `config_problems`,",
-        '  `timing_scale`; without a daemon `{"running": false, ...}` and exit 4',
+        '  `timing_scale`, `clients`, `counts`, `cpu_s`, `pss_bytes`; without a daemon `{"running": false, ...}` and exit 4',
         "- `ps`: an array of `session`, `name`, `worker`, `pid`, `state`, `work`, `waiting`, `restarts`, `restarts_left`,",
         "  `next_try_at`, `last_error`, `uptime_s`, `cpu_s`, `pss_bytes`, `build`, `adopted`, `orphaned`",
         f"- `runs`: an array of {', '.join(f'`{key}`' for key in RUN_KEYS)}",

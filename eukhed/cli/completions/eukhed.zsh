@@ -40,6 +40,8 @@ _eukhed() {
     'shutdown:stop the daemon'
     'status:what the daemon does, in a few lines'
     'ps:list worker processes'
+    'top:what waits, works and ended, drawn again as it changes; q leaves'
+    'metrics:numbers of the daemon and its workers, as Prometheus text'
     'rpc:the wire as lines of JSON on stdin and stdout, for scripts'
     'service:run the daemon as a unit of the users systemd'
     'config:show settings, and where each comes from'
@@ -127,6 +129,8 @@ _eukhed() {
     shutdown) compadd -- '--if-idle' '--force' '--keep-scheduled' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     status) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     ps) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    top) compadd -- '--every' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    metrics) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     rpc) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     service) compadd -- '--on-demand' '--yes' '--dry-run' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     config) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
