@@ -179,7 +179,7 @@ class Minting:
     # sweeping
 
     def _sweep(self) -> None:
-        """First out of everybody's reach, in one step, then away: a mint that still works there finds nothing."""
+        """First out of everybody's reach, then away: a mint that still works there finds nothing."""
         claim, shelf = self._claimed, self._shelf
         assert shelf is not None
         for name in shelf.stages:
@@ -188,21 +188,29 @@ class Minting:
         self._swept = claim.over
 
     def _take_away(self, name: str, *, needed: bool) -> None:
+        """The bundle first, by its own name: its maker moves that very entry, and one of the two finds it gone.
+
+        To move the directory above it is not enough. A move that is under way has found that directory already,
+        and takes the bundle out of it wherever it is by now, half removed.
+        """
         path = os.path.join(self._directory, name)
-        aside = os.path.join(self._directory, stage_name(NO_VERSION, disk.fresh_token()))
-        try:
-            self._files.rename(path, aside)
-        except FileNotFoundError:
-            return  # it came to its place, or another swept it
-        except OSError as error:
-            if needed:
-                raise
-            self._notice(f"{path} is left from a mint and cannot be removed: {error.strerror}")
-            return
-        try:
-            disk.remove_tree(self._files, aside)
-        except OSError as error:
-            self._notice(f"{aside} is left from a mint and cannot be removed: {error.strerror}")
+        found = self._files.stat(path)
+        parts = [path] if found is None or found.kind != "directory" else [os.path.join(path, BUNDLE), path]
+        for part in parts:
+            aside = os.path.join(self._directory, stage_name(NO_VERSION, disk.fresh_token()))
+            try:
+                self._files.rename(part, aside)
+            except FileNotFoundError:
+                continue  # it came to its place, or another swept it
+            except OSError as error:
+                if needed:
+                    raise
+                self._notice(f"{path} is left from a mint and cannot be removed: {error.strerror}")
+                return
+            try:
+                disk.remove_tree(self._files, aside)
+            except OSError as error:
+                self._notice(f"{aside} is left from a mint and cannot be removed: {error.strerror}")
 
     def _is_version(self, name: str) -> bool:
         """A disk without a journal can keep a renamed directory under both names: what is a version stays."""

@@ -188,7 +188,9 @@ class Outcome(Enum):
 
 def settle(step: Step, error: int | None, *, taken: int, gone: int) -> Outcome:
     """The verdict on a failed step. `taken` and `gone` are this system's EEXIST and ENOENT."""
-    if step in {Step.CLAIM, Step.MOVE} and error in {taken, gone}:
+    if step in {Step.STAGE, Step.CLAIM, Step.MOVE} and error == gone:
+        return Outcome.LOST
+    if step in {Step.CLAIM, Step.MOVE} and error == taken:
         return Outcome.LOST
     return Outcome.FAILED
 
