@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from eukhed.errors import BadFrame, WrongPlace
+from eukhed.errors import BadFrame, Invalid, Permission, WrongPlace
 from eukhed.host.seam import DescriptorMessage
 from eukhed.paths import SOCKET_PATH_MAX
 
@@ -98,6 +98,33 @@ def unlink_bound(bound: Bound) -> bool:
 def peer_of(sock: socket.socket) -> Credentials:
     """SO_PEERCRED: pid, user and group of the process at the other end."""
     return Credentials(*_UCRED.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)))
+
+
+def taken_over(descriptor: int) -> socket.socket:
+    """The connected unix stream socket of ours that a descriptor is; else it is closed.
+
+    Raises:
+        Invalid: it is something else.
+        Permission: its other end is another user's.
+    """
+    try:
+        sock = socket.socket(fileno=descriptor)
+    except OSError as error:
+        os.close(descriptor)
+        raise Invalid("what was handed over is no socket") from error
+    try:
+        listens = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if (sock.family, sock.type, listens) != (socket.AF_UNIX, socket.SOCK_STREAM, 0):
+            raise Invalid("what was handed over is no connected unix stream socket")
+        peer = peer_of(sock)
+        if peer.pid == 0:
+            raise Invalid("the socket that was handed over is not connected")
+        if not is_ours(peer):
+            raise Permission(f"the socket that was handed over is of user {peer.uid}")
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 def is_ours(peer: Credentials) -> bool:

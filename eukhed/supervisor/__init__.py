@@ -4,7 +4,7 @@
 - supervisor: the task tree: who starts whom, who outlives whom
 - house: all of one supervisor, by name; settings: what it is configured with; ids: names that it gives
 - boot: the instance lock, directories, generation, sockets
-- listener: accepts clients; clients: one connection, read and written within bounds
+- listener: accepts clients, and reads each (wire/clients)
 - inbox: one envelope at a time: the supervisor's own commands by name, the rest to routing
 - routing: which worker, which clients (routing_law); descriptors: standard inputs on the same way
 - keepers: who keeps which session; what is left at boot

@@ -12,13 +12,13 @@ from anyio.abc import TaskGroup
 from eukhed.errors import EukhedError
 from eukhed.host.seam import Host, Identity
 from eukhed.storage.heads import Heads
-from eukhed.supervisor.clients import Connection
 from eukhed.supervisor.counts import Counts
 from eukhed.supervisor.ids import uuid7
 from eukhed.supervisor.records import Records
 from eukhed.supervisor.settings import Settings
 from eukhed.supervisor.workers import Spawner
 from eukhed.timing import MonotonicMs
+from eukhed.wire.clients import Connection
 from eukhed.wire.network import Network
 
 if TYPE_CHECKING:

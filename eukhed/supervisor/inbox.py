@@ -20,7 +20,6 @@ from eukhed.errors import (
 )
 from eukhed.host.seam import Identity
 from eukhed.supervisor import sessions, status
-from eukhed.supervisor.clients import Connection
 from eukhed.supervisor.drain_law import Cause
 from eukhed.supervisor.house import LOG, House, told
 from eukhed.supervisor.keepers import Keeper, keeper_of
@@ -29,6 +28,7 @@ from eukhed.supervisor.records import Unreadable
 from eukhed.supervisor.routing import Held
 from eukhed.supervisor.routing_law import Phase
 from eukhed.supervisor.stopping import StopOrder
+from eukhed.wire.clients import Connection
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import Command, Failure, Response
 

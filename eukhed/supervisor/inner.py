@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 
 from eukhed.errors import EukhedError, SessionRecovering, from_wire
-from eukhed.supervisor.clients import Connection
 from eukhed.supervisor.house import House
 from eukhed.supervisor.keepers import keeper_of
 from eukhed.supervisor.links import opened
+from eukhed.wire.clients import Connection
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import Command, Failure, Message, Response
 

@@ -52,6 +52,7 @@ class Keeper:
         self.failures = restart_law.Failures()
         self.work: list[Any] = []
         self.asks: list[Any] = []
+        self.direct: list[Any] = []  # clients on channels of their own: {client, pid, owner?}
         self.next_job: Any = None  # its next scheduled job, if it has one: {job, at}
         self.next_job_at: Any = None  # and when
         self.adopted = False
@@ -103,9 +104,15 @@ class Keeper:
         """The way to ask the worker itself; None while it cannot be asked."""
         return self.route.link if self.route.phase is Phase.READY else None
 
+    @property
+    def watched(self) -> bool:
+        """Whether a client follows the session, or wants something of it, here or on a channel of its own."""
+        return self.route.anybody or bool(self.direct)
+
     def take_state(self, state: dict[str, Any]) -> None:
         """The worker says what it does and what it waits for."""
         self.work, self.asks = list(state.get("work") or ()), list(state.get("waiting") or ())
+        self.direct = list(state.get("direct") or ())
         self.next_job, self.next_job_at = state.get("next_job"), state.get("next_job_at")
         self.route.name = str(state.get("name") or self.route.name)
 
@@ -241,7 +248,7 @@ class Keeper:
             life.close()
         self.route.closed(Phase.PAUSED if self._stop is None else Phase.STOPPING)
         how = await life.end()
-        self.work, self.asks = [], []
+        self.work, self.asks, self.direct = [], [], []
         return await self._judge(failure or Broken(how), said_goodbye=life.said_goodbye)
 
     async def _started(self, life: Life) -> bool:

@@ -5,8 +5,8 @@ import anyio
 from eukhed.build import PROTOCOL, SCHEMA
 from eukhed.errors import BadFrame, ConnectionLost
 from eukhed.supervisor import inbox
-from eukhed.supervisor.clients import Connection
 from eukhed.supervisor.house import LOG, House, told
+from eukhed.wire.clients import Connection
 from eukhed.wire.envelope import read, write
 from eukhed.wire.messages import Command, Hello
 from eukhed.wire.network import Channel, Listener

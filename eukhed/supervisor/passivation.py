@@ -26,7 +26,7 @@ async def passivate(house: House) -> None:
         now, looked = house.host.clock.monotonic_ms(), idle_since
         idle_since = {}
         for keeper in list(house.keepers.values()):
-            if keeper.work or keeper.route.anybody:
+            if keeper.work or keeper.watched:
                 continue
             since = idle_since[keeper] = looked.get(keeper, now)
             facts = _facts(house, keeper, now - since)
@@ -38,7 +38,7 @@ def _facts(house: House, keeper: "Keeper", idle_for_ms: int) -> Facts:
     return Facts(
         ready=keeper.route.phase is Phase.READY,
         work=bool(keeper.work),
-        watched=keeper.route.anybody,
+        watched=keeper.watched,
         job_due_in_ms=_due(keeper.next_job_at, house.host.clock.wall_ms()),
         idle_for_ms=idle_for_ms,
     )

@@ -10,16 +10,12 @@ from typing import Any, Final, NamedTuple
 from eukhed.errors import EukhedError, SessionRecovering, ShuttingDown, WorkerGaveUp, WorkerOverloaded
 from eukhed.host import sockets
 from eukhed.host.seam import DescriptorMessage
-from eukhed.supervisor.clients import Connection
 from eukhed.supervisor.links import Link, Passed
 from eukhed.supervisor.routing_law import Facts, Phase, Verdict, receivers, verdict
+from eukhed.wire.clients import FOLLOWING, Connection
 from eukhed.wire.codec import encode
-from eukhed.wire.messages import Chunk, Command, Event, Failure, Response
-
-IN_FLIGHT_MAX: Final = 128  # commands that one worker has, or that wait for it
-FOLLOWING: Final = frozenset(
-    {"attach", "run", "follow_session", "subscribe_state_tree"}
-)  # whoever asked hears of the session from then on
+from eukhed.wire.envelope import write
+from eukhed.wire.messages import IN_FLIGHT_MAX, Chunk, Command, Event, Failure, Response
 
 NOTHING: Final = DescriptorMessage(b"", ())
 
@@ -179,12 +175,14 @@ class Route:
         sockets.close_all(self._handed.pop(held.command.command_id or "", NOTHING).descriptors)
 
     def _publish(self, event: Event) -> None:
-        told = event._replace(client=None)
-        for number in receivers(event.client, self._clients, self._followers):
-            if event.sequence is None:
-                self._clients[number].send(told)
-            else:
-                self._clients[number].increment(told, self.session)
+        """Encoded once, however many it goes to."""
+        if to := receivers(event.client, self._clients, self._followers):
+            frame = write(event._replace(client=None))
+            for number in to:
+                if event.sequence is None:
+                    self._clients[number].pass_on(frame)
+                else:
+                    self._clients[number].increment(frame, self.session, event.sequence)
 
 
 def shutting_down() -> ShuttingDown:

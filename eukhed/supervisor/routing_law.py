@@ -55,26 +55,3 @@ def receivers(client: int | None, connected: Collection[int], followers: Collect
     if client is not None:
         return frozenset({client}) & frozenset(connected)
     return frozenset(followers) & frozenset(connected)
-
-
-class Offer(Enum):
-    """What is done with a frame for a client that may be slow."""
-
-    SEND = "send"
-    SKIP = "skip"  # it is told the numbers that it missed once it reads again
-    CUT = "cut"  # it has not read for so long that its connection ends
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much is kept for a client that does not read."""
-
-    events_bytes: int
-    all_bytes: int
-
-
-def offer(unsent_bytes: int, *, increment: bool, bounds: Bounds) -> Offer:
-    """`increment`: an event with a sequence number, which can be caught up with."""
-    if unsent_bytes > bounds.all_bytes:
-        return Offer.CUT
-    return Offer.SKIP if increment and unsent_bytes > bounds.events_bytes else Offer.SEND

@@ -87,6 +87,7 @@ class _Row:
             "state": state_of(keeper),
             "work": list(keeper.work),
             "waiting": list(keeper.asks),
+            "direct": list(keeper.direct),
             "restarts": failures,
             "restarts_left": max(0, self._budget.failures_max - failures),
             "next_try_at": keeper.next_try_at,

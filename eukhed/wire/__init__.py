@@ -9,6 +9,8 @@
     channel.py       frames over a stream socket
     descriptors.py   descriptors over a SEQPACKET socket
     sockets.py       the real Network
+    clients.py       one client as a server has it: bounded, however slowly it reads
+    slow_law.py      what is kept for a client, and how many commands are under way
 
 A process without an event loop needs codec.py and frames.py only, and a blocking socket.
 """

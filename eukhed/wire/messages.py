@@ -11,6 +11,8 @@ FRAME_MAX: Final = 16 * 1024 * 1024
 CHUNK_BYTES: Final = 512 * 1024
 RECORD_MAX: Final = 8 * 1024 * 1024  # so that every record fits a message
 
+IN_FLIGHT_MAX: Final = 128  # commands that one worker has, or that wait for it
+
 SUPERVISOR: Final = 0  # the `client` of what passes between a supervisor and its worker for themselves
 
 

@@ -52,6 +52,10 @@ class SocketNetwork:
         """A channel over a stream socket that is connected already: one end of a pair, or one handed over."""
         return await open_channel(sock)
 
+    async def adopt_handed(self, descriptor: int) -> StreamChannel:
+        """A channel over a socket that was handed over. Invalid or Permission as network.Network."""
+        return await open_channel(sockets.taken_over(descriptor))
+
     def adopt_descriptors(self, sock: socket.socket) -> DescriptorSocket:
         """The same for one end of a SEQPACKET pair."""
         return DescriptorSocket(sock)

@@ -1,6 +1,8 @@
 """What one worker has in hand, by name. It has no behaviour: each thing on it is owned by its own room."""
 
+import itertools
 import logging
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,7 +24,7 @@ from eukhed.worker.runs import Runs
 from eukhed.worker.schedule import SessionJobs
 from eukhed.worker.session import Session
 from eukhed.worker.tree import SessionTree
-from eukhed.worker.uplink import Uplink
+from eukhed.worker.uplink import DIRECT_FIRST, DirectClient, Uplink
 from eukhed.worker.viewers import Viewers
 from eukhed.worker.work import Work
 
@@ -50,6 +52,31 @@ class Leaving:
         return self.mode
 
 
+class Arrivals:
+    """Direct clients on the way from the command that made one to the task that reads it."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(DIRECT_FIRST)
+        self._there: deque[DirectClient] = deque()
+        self._came = anyio.Event()
+
+    def number(self) -> int:
+        """A number that no client of this worker had."""
+        return next(self._numbers)
+
+    def put(self, client: DirectClient) -> None:
+        """Hand it on; it is taken at the loop's next turn."""
+        self._there.append(client)
+        self._came.set()
+
+    async def get(self) -> DirectClient:
+        """The next one."""
+        while not self._there:
+            self._came = anyio.Event()
+            await self._came.wait()
+        return self._there.popleft()
+
+
 @dataclass(slots=True)
 class Desk:
     """All of one worker."""
@@ -75,6 +102,8 @@ class Desk:
     tasks: TaskGroup
     generation: int
     jobs: SessionJobs
+    under_way: int = 0  # commands of clients that want an answer
+    arrivals: Arrivals = field(default_factory=Arrivals)
     leaving: Leaving = field(default_factory=Leaving)
 
     def state(self) -> dict[str, Any]:
@@ -89,6 +118,7 @@ class Desk:
             "sequence": self.events.sequence,
             "work": [item.told() for item in self.work.items()],
             "waiting": [],
+            "direct": [client.about for client in self.uplink.direct.values()],
             "next_job": upcoming,
             "next_job_at": None if upcoming is None else upcoming["at"],
         }

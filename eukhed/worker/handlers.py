@@ -14,10 +14,12 @@ from eukhed.wire.messages import SUPERVISOR, Command, Event
 from eukhed.worker import state_commands
 from eukhed.worker.attachments import from_offsets
 from eukhed.worker.desk import Desk
+from eukhed.worker.direct import direct
 from eukhed.worker.ended import EndedRun
 from eukhed.worker.run_facts import WINDOW_MAX, Wish, as_asked, wish
 from eukhed.worker.runs import Run, number_of
 from eukhed.worker.segments import STREAMS, Stream
+from eukhed.worker.uplink import is_direct
 
 Handler = Callable[[Desk, Command, Any], Awaitable[Any]]
 QuickHandler = Callable[[Desk, Command, Any], Any]
@@ -31,6 +33,8 @@ async def run(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     asked = wish(body, desk.runs.grace_ms)
     if command.command_id is None:
         raise Invalid("run needs a command id, so that a repeat is not a second run")
+    if asked.stdin == "handed" and is_direct(_client(command)):
+        raise Invalid("a direct channel hands no descriptors over: ask the daemon for this run")
     descriptors = await desk.handed.take(command.command_id) if asked.stdin == "handed" else ()
     try:
         made = await desk.runs.begin(command.command_id, asked, descriptors)
@@ -256,6 +260,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "withdraw": withdraw,
     "next_try": next_try,
     "runs": runs,
+    "direct": direct,
     "follow_session": follow_session,
     "amend_session": amend_session,
     "send": send_text,

@@ -4,10 +4,12 @@ Commands that want an answer run side by side, each in a task of its own; those 
 credit, resize) are short and are done in the order in which they came.
 """
 
-from eukhed.errors import BadFrame, ConnectionLost, EukhedError, OurFault, UnknownCommand
+from eukhed.errors import BadFrame, ConnectionLost, EukhedError, OurFault, UnknownCommand, WorkerOverloaded
+from eukhed.host.sockets import close_all
 from eukhed.wire import envelope
+from eukhed.wire.clients import has_place
 from eukhed.wire.codec import decode, encode
-from eukhed.wire.messages import Command, Failure, Message, Response
+from eukhed.wire.messages import IN_FLIGHT_MAX, SUPERVISOR, Command, Failure, Message, Response
 from eukhed.wire.network import Channel, DescriptorChannel
 from eukhed.worker.desk import Desk
 from eukhed.worker.handlers import FIRST, HANDLERS, QUICK
@@ -22,23 +24,29 @@ async def serve(desk: Desk, channel: Channel) -> None:
             message = envelope.read(await channel.receive())
             if epoch != desk.uplink.epoch:
                 return  # superseded: what an earlier supervisor still says counts no more
-            _take(desk, message, epoch)
+            if isinstance(message, Command):
+                take(desk, message, epoch)
+            else:
+                desk.log.warning("a supervisor sends commands; this was %s", type(message).__name__)
     except ConnectionLost:
         desk.log.info("the link to supervisor %d ended", desk.generation)
     except BadFrame as error:
         desk.log.error("the link to supervisor %d spoke no frames: %s", desk.generation, error)
     finally:
         if epoch == desk.uplink.epoch:
-            desk.viewers.clear()
+            desk.viewers.clear_relayed()
             desk.tree.clear()
         desk.uplink.detach(epoch)
 
 
-async def serve_descriptors(desk: Desk, channel: DescriptorChannel) -> None:
-    """Keep what is handed over on this channel until it ends."""
+async def serve_descriptors(desk: Desk, channel: DescriptorChannel, generation: int) -> None:
+    """Keep what a supervisor hands over until the channel ends, or a later supervisor is obeyed."""
     try:
         while True:
             message = await channel.receive()
+            if generation != desk.generation:
+                close_all(message.descriptors)
+                return
             told = decode(message.data)
             command = told.get("command_id") if isinstance(told, dict) else None
             desk.handed.put(str(command), message.descriptors)
@@ -48,16 +56,19 @@ async def serve_descriptors(desk: Desk, channel: DescriptorChannel) -> None:
         channel.close()
 
 
-def _take(desk: Desk, message: Message, epoch: int) -> None:
-    if not isinstance(message, Command):
-        desk.log.warning("a supervisor sends commands; this was %s", type(message).__name__)
-        return
-    if message.type in QUICK:
-        _quick(desk, message)
+def take(desk: Desk, command: Command, epoch: int) -> None:
+    """Do a command, in its turn or in a task of its own; its answer goes to whoever asked by itself."""
+    if command.type in QUICK:
+        _quick(desk, command)
+    elif command.client != SUPERVISOR and not has_place(desk.under_way, command):
+        refusal = WorkerOverloaded(
+            f"session {desk.session.name} has {desk.under_way} requests under way", limit=IN_FLIGHT_MAX
+        )
+        desk.uplink.say(Failure(command.id, refusal.as_wire(), command.client))
     else:
-        if message.type in FIRST:
-            FIRST[message.type](desk, message)
-        desk.tasks.start_soon(_answer, desk, message, epoch)
+        if command.type in FIRST:
+            FIRST[command.type](desk, command)
+        desk.tasks.start_soon(_count, desk, command, epoch)
 
 
 def _quick(desk: Desk, command: Command) -> None:
@@ -71,6 +82,15 @@ def _quick(desk: Desk, command: Command) -> None:
         return
     if command.id:
         desk.uplink.say(Response(command.id, encode(reply), command.client))
+
+
+async def _count(desk: Desk, command: Command, epoch: int) -> None:
+    counted = command.client != SUPERVISOR and command.id != 0
+    desk.under_way += counted
+    try:
+        await _answer(desk, command, epoch)
+    finally:
+        desk.under_way -= counted
 
 
 async def _answer(desk: Desk, command: Command, epoch: int) -> None:
@@ -90,5 +110,5 @@ async def _answer(desk: Desk, command: Command, epoch: int) -> None:
         desk.log.exception("command %s failed by our own fault", command.type)
         fault = OurFault(f"{command.type} failed by a bug of eukhed: {type(error).__name__}: {error}")
         answer = Failure(command.id, fault.as_wire(), command.client)
-    if command.id and epoch == desk.uplink.epoch:
+    if command.id and desk.uplink.hears(command.client or SUPERVISOR, epoch):
         desk.uplink.say(answer)

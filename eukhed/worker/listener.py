@@ -65,7 +65,7 @@ async def _authenticate(desk: Desk, channel: Channel) -> None:
     except EukhedError as error:
         await channel.send(envelope.write(Failure(message.id, error.as_wire(), message.client)))
         raise
-    desk.viewers.clear()
+    desk.viewers.clear_relayed()
     desk.uplink.attach(channel)
     await channel.send(envelope.write(Response(message.id, encode(desk.state()), message.client)))
 
@@ -75,11 +75,12 @@ async def _greet_descriptors(desk: Desk, channel: DescriptorChannel) -> None:
         with desk.host.clock.fail_after(desk.timing.waits.auth_ms):
             first = await channel.receive()
         _admit(desk, decode(first.data))
+        generation = desk.generation
     except (TimeoutError, EukhedError) as error:
         desk.log.warning("a connection for descriptors ended before it was one: %s", error)
         channel.close()
         return
-    await serve_descriptors(desk, channel)
+    await serve_descriptors(desk, channel, generation)
 
 
 def _admit(desk: Desk, told: Any) -> None:

@@ -1,4 +1,4 @@
-"""All attachments of a worker: who looks at which run. They are of the supervisor that asked, and go with it."""
+"""All attachments of a worker: who looks at which run. Those that came through a supervisor go with it."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from eukhed.host.seam import Host
 from eukhed.worker.attachments import Attachment
 from eukhed.worker.runs import Run
 from eukhed.worker.segments import Stream
-from eukhed.worker.uplink import Uplink
+from eukhed.worker.uplink import Uplink, is_direct
 
 
 class Viewers:
@@ -77,10 +77,11 @@ class Viewers:
             if attachment.client == client:
                 attachment.scope.cancel()
 
-    def clear(self) -> None:
-        """End all: the supervisor they came through is gone."""
+    def clear_relayed(self) -> None:
+        """End all but those of direct clients: the supervisor that they came through is gone."""
         for attachment in tuple(self._open.values()):
-            attachment.scope.cancel()
+            if not is_direct(attachment.client):
+                attachment.scope.cancel()
 
     async def _show(self, attachment: Attachment) -> None:
         try:

@@ -6,7 +6,7 @@
     +-- busy journal, reporter, the session's tree     until the worker leaves
     +-- the scheduler of the session's jobs            until the worker leaves
     +-- orphan watch                                   decides to leave when no supervisor comes
-    +-- a task a run, a task a viewer, a task a command
+    +-- a task a run, a viewer, a command, a direct client
 
 A worker opens nothing before it was told to begin: its record is durable by then, so no crash leaves a
 session open in a process that nobody knows. How it leaves is decided once (desk.Leaving); holders and
@@ -32,7 +32,7 @@ from eukhed.wire import envelope
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import Command, Event, Response, WorkerSpec
 from eukhed.wire.network import Channel, DescriptorChannel, Network
-from eukhed.worker import listener, orphan
+from eukhed.worker import direct, direct_clients, listener, orphan
 from eukhed.worker.bench import Bench
 from eukhed.worker.busy import BusyJournal
 from eukhed.worker.desk import Desk, Mode
@@ -153,10 +153,11 @@ async def _live(desk: Desk, sockets: listener.Sockets, link: Channel, descriptor
     taken_up = await desk.runs.take_up()
     tasks.start_soon(listener.accept_supervisors, desk, sockets.frames)
     tasks.start_soon(listener.accept_descriptors, desk, sockets.descriptors)
+    tasks.start_soon(direct_clients.accept, desk)
     desk.uplink.say(Event("ready", encode(desk.state()), client=0))
     desk.log.info("session %s is open; %d runs were taken up", desk.session.name, taken_up)
     tasks.start_soon(serve, desk, link)
-    tasks.start_soon(serve_descriptors, desk, descriptors)
+    tasks.start_soon(serve_descriptors, desk, descriptors, desk.generation)
     tasks.start_soon(_report, desk)
     tasks.start_soon(desk.jobs.keep)
     tasks.start_soon(_report_jobs, desk)
@@ -205,6 +206,7 @@ async def _leave(desk: Desk, mode: Mode) -> None:
         await desk.busy.record(busy=bool(desk.work))
     except DiskFull as error:  # the evidence that stands is older; leaving does not wait for room
         desk.log.error("how busy this worker was is not written: %s", error.message)
+    await direct.part(desk, mode)
     desk.runs.let_go()
     desk.busy.close()
     desk.handed.close()

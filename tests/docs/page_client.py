@@ -54,9 +54,12 @@ class PageClient:
         return False
 
     def connect(self) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
+        self.greeted(socket.socket(socket.AF_UNIX))
+
+    def greeted(self, connecting: socket.socket) -> None:
+        self.socket = connecting
         self.socket.settimeout(60)
-        self.socket.connect(self.path)
+        self.reach()
         credentials = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         assert struct.unpack("3i", credentials)[1] == os.getuid()
         self.id = 0
@@ -66,6 +69,9 @@ class PageClient:
         self.closing: str | None = None
         self.hello = self.receive()
         assert (self.hello["kind"], self.hello["protocol"], self.hello["root"]) == ("hello", 1, self.root)
+
+    def reach(self) -> None:
+        self.socket.connect(self.path)
 
     def exactly(self, size: int) -> bytes:
         data = b""
@@ -136,6 +142,26 @@ class PageClient:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as beside:
             beside.connect(os.path.join(os.path.dirname(self.path), "fd.sock"))
             socket.send_fds(beside, [cbor2.dumps({"command_id": command_id})], [descriptor])
+
+    def direct(self, session: str) -> "Direct":
+        return Direct(self, session)
+
+
+class Direct(PageClient):
+    """A direct channel: what is asked here goes to the session's worker, and no daemon is in the way."""
+
+    def __init__(self, daemon: PageClient, session: str) -> None:
+        self.root, self.path = daemon.root, daemon.path
+        ours, theirs = socket.socketpair()
+        name = uuid7()
+        daemon.hand(name, theirs.fileno())
+        self.answer = daemon.ask("direct", {}, session=session, command_id=name)
+        theirs.close()
+        self.greeted(ours)
+        assert self.hello["client"] == self.answer["client"]
+
+    def reach(self) -> None:
+        """It is connected already."""
 
 
 class View:

@@ -5,13 +5,14 @@ the peer's queue is full. The bounds are the real channel's.
 """
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import anyio.lowlevel
 
-from eukhed.errors import ConnectionLost, WrongPlace
+from eukhed.errors import ConnectionLost, Invalid, WrongPlace
 from eukhed.host import sockets
 from eukhed.host.seam import DescriptorMessage
 from eukhed.wire import frames
@@ -25,6 +26,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.names: dict[str, _Backlog] = {}
+        self.handed: dict[int, _End] = {}  # ends on their way, by a descriptor that stands for each
 
     def network(self, life: Life) -> "FakeNetwork":
         return FakeNetwork(self, life)
@@ -242,6 +244,23 @@ class FakeNetwork:
 
     async def listen(self, path: str) -> FakeListener[FakeChannel]:
         return FakeListener(self._hub, self._life, path, self._bind(path, "stream"), FakeChannel)
+
+    def pair(self) -> tuple[FakeChannel, int]:
+        """As socketpair: a channel, and a descriptor to hand over, which is the other end wherever it is adopted."""
+        ours, theirs = _pair(self._life, self._life)
+        descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+        self._hub.handed[descriptor] = theirs
+        return FakeChannel(ours), descriptor
+
+    async def adopt_handed(self, descriptor: int) -> FakeChannel:
+        self._life.check()
+        os.close(descriptor)
+        end = self._hub.handed.pop(descriptor, None)
+        if end is None:
+            raise Invalid("what was handed over is no socket")
+        end.life = self._life
+        self._life.at_end(end.vanish)
+        return FakeChannel(end)
 
     async def listen_descriptors(self, path: str) -> FakeListener[FakeDescriptorChannel]:
         return FakeListener(self._hub, self._life, path, self._bind(path, "seqpacket"), FakeDescriptorChannel)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eukhed.supervisor import routing_law
-from eukhed.supervisor.routing_law import Bounds, Facts, Offer, Phase, Verdict, offer, receivers, verdict
+from eukhed.supervisor.routing_law import Facts, Phase, Verdict, receivers, verdict
 from tests.supervisor import routing_model
 
 VECTORS = json.loads(Path("shared/vectors/routing.json").read_text())
@@ -34,25 +34,6 @@ def test_routing_unicast_alone(client: int | None, connected: set[int], follower
     """routing_unicast_alone: as the model, for any connections."""
     answer = receivers(client, connected, followers)
     assert sorted(answer) == routing_model.receivers(client, sorted(connected), sorted(followers))
-
-
-@given(st.integers(0, 100), st.integers(100, 300), st.lists(st.tuples(st.integers(1, 50), st.booleans())))
-def test_routing_slow_client_bounded(
-    events_bytes: int, all_bytes: int, frames: list[tuple[int, bool]]
-) -> None:
-    """routing_slow_client_bounded: what is kept never passes a bound by more than the last frame."""
-    bounds, unsent = Bounds(events_bytes, all_bytes), 0
-    for size, increment in frames:
-        answer = offer(unsent, increment=increment, bounds=bounds)
-        if answer is Offer.CUT:
-            assert unsent > all_bytes
-            break
-        if answer is Offer.SKIP:
-            assert increment
-            assert unsent > events_bytes
-            continue
-        assert unsent <= (events_bytes if increment else all_bytes)
-        unsent += size
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=str)
