@@ -115,6 +115,15 @@ def in_foreground(descriptor: int) -> bool:
         return False
 
 
+def hung_up(descriptor: int) -> bool:
+    """Whether this terminal is gone. What it then reads is an end that nobody typed."""
+    try:
+        termios.tcgetattr(descriptor)
+    except termios.error:
+        return True
+    return False
+
+
 def window(*descriptors: int) -> tuple[int, int] | None:
     """Return rows and columns of the first of these that is a terminal."""
     for descriptor in descriptors:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from eukhed.cli.context import talk
 from eukhed.cli.keys import DetachKey
-from eukhed.cli.terminal import in_foreground
+from eukhed.cli.terminal import hung_up, in_foreground
 from eukhed.client.attachment import Attachment
 from eukhed.client.client import Client
 from eukhed.errors import EukhedError
@@ -48,8 +48,11 @@ class TypedInput:
         except OSError:
             data = b""
         if not data:
-            self._over = self._end_due = True
-            return "hangup" if self._terminal else "read"
+            self._over = True
+            if self._terminal and hung_up(0):
+                return "hangup"  # nobody said that the input ends: the run goes on with it
+            self._end_due = True
+            return "read"
         typed = self._key.typed(data, _now_ms())
         if typed.data and not self._looks:
             self._keep(typed.data)

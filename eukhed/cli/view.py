@@ -303,7 +303,7 @@ class View:
         match self._typed.read():
             case "detach":
                 self._outcome = Left(by_us=True)
-            case "hangup" if self._plan.raw:
+            case "hangup":
                 self._meant("HUP")
 
     # signals

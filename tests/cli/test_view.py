@@ -124,6 +124,8 @@ def test_a_terminal_that_hangs_up_detaches(run: ScriptedRun, at: Places) -> None
         terminal.hang_up()
         assert terminal.process.wait(10) == 0
     assert run.stop_asked is None
+    asked = [run.daemon.seen.get_nowait()[0] for _ in range(run.daemon.seen.qsize())]
+    assert "input" not in asked, "nobody typed an end of the input"
 
 
 def test_a_stop_from_outside_and_back_takes_the_terminal_again(run: ScriptedRun, at: Places) -> None:
