@@ -246,7 +246,7 @@ def ensure_private_directory(files: Files, path: str, uid: int | None = None) ->
     elif found.mode != 0o700:
         fault = f"has mode {found.mode:04o}; it must be 0700 (chmod 700)"
     if fault is not None:
-        raise WrongPlace(f"{path} {fault}", path=path)
+        raise WrongPlace(f"{path} {fault}", next=[["eukhed", "doctor"]], path=path)
 
 
 def _make_missing(files: Files, path: str) -> None:
@@ -262,7 +262,7 @@ def _make_missing(files: Files, path: str) -> None:
             return  # another process was faster; whose it is, is looked at afterwards
         files.flush_directory(parent)
     except OSError as error:
-        raise WrongPlace(f"{path}: {error.strerror}", path=path) from error
+        raise WrongPlace(f"{path}: {error.strerror}", next=[["eukhed", "doctor"]], path=path) from error
 
 
 def _entry_kind(entry: "os.DirEntry[str]") -> Kind:
