@@ -2,12 +2,14 @@
 
 from typing import NamedTuple
 
-from eukhed.errors import Exists, WrongPlace
+from eukhed.errors import EukhedError, Exists, WrongPlace
 from eukhed.host.files import ensure_private_directory
 from eukhed.host.seam import File, Files, Host
 from eukhed.paths import SOCKET_PATH_MAX, Places
 from eukhed.supervisor.records import read_whole, replace_whole
 from eukhed.supervisor.settings import Settings
+from eukhed.wire.envelope import read
+from eukhed.wire.messages import Hello
 from eukhed.wire.network import DescriptorListener, Listener, Network
 
 LOCK_PAUSE_MS = 20
@@ -34,7 +36,7 @@ async def boot(host: Host, network: Network, settings: Settings) -> Booted:
     _check_length(places.socket)
     _check_length(places.descriptors_socket)
     await host.off_loop(lambda: directories(host.files, settings))
-    lock = await _lock(host, settings)
+    lock = await _lock(host, network, settings)
     try:
         generation = await host.off_loop(lambda: _next_generation(host.files, places))
         listener = settings.activated or await network.listen(places.socket)
@@ -74,17 +76,35 @@ def directories(files: Files, settings: Settings) -> None:
         ensure_private_directory(files, path, settings.uid)
 
 
-async def _lock(host: Host, settings: Settings) -> File:
-    """Take the instance lock. A look at it holds it for a moment, so one refusal says nothing (rulings 12)."""
+async def _lock(host: Host, network: Network, settings: Settings) -> File:
+    """Take the instance lock. A look at it holds it for a moment, so one refusal says nothing (rulings 12).
+
+    One that serves is not waited for: whoever outwaits it would undo the shutdown that ends it.
+    """
     path, clock = settings.places.instance_lock, host.clock
     file = await host.off_loop(lambda: host.files.open(path, write=True, create=True))
     until = clock.monotonic_ms() + settings.timing.waits.instance_retry_ms
     while not file.lock(exclusive=True):
-        if clock.monotonic_ms() >= until:
+        if clock.monotonic_ms() >= until or await _served(host, network, settings):
             file.close()
             raise Exists(f"another supervisor serves {settings.places.socket}", socket=settings.places.socket)
         await clock.sleep_ms(LOCK_PAUSE_MS)
     return file
+
+
+async def _served(host: Host, network: Network, settings: Settings) -> bool:
+    """Whether a supervisor greets on this socket. One that was handed to us answers nobody but us."""
+    if settings.activated is not None:
+        return False
+    try:
+        channel = await network.connect(settings.places.socket)
+        try:
+            with host.clock.fail_after(settings.timing.waits.probe_ms):
+                return isinstance(read(await channel.receive()), Hello)
+        finally:
+            channel.close()
+    except (TimeoutError, EukhedError):
+        return False
 
 
 def _next_generation(files: Files, places: Places) -> int:
