@@ -12,7 +12,7 @@
 - lives: one process of it; launching: how it begins; stopping: how it is made to leave
 - links: the channel to one worker; workers: how a worker process is made; records: what is written of it
 - adoption: what an earlier supervisor left (adoption_law); revival: what died with it (revival_law)
-- drain: the four ways to end (drain_law); passivation: workers that nobody needs (passivation_law)
+- drain: the four ways to end (drain_law); survivors, unattended: runs that go on without a worker; passivation: workers that nobody needs (passivation_law)
 - commands: once-only commands of the supervisor itself (commands_law)
 - sessions: finding, opening, listing; status: what is told of it all
 - housekeeping: what is done every few minutes; logs: what is written for people

@@ -14,7 +14,7 @@ from eukhed.host.seam import Host, Identity
 from eukhed.storage.heads import Heads
 from eukhed.supervisor.counts import Counts
 from eukhed.supervisor.ids import uuid7
-from eukhed.supervisor.records import Records
+from eukhed.supervisor.records import Record, Records
 from eukhed.supervisor.settings import Settings
 from eukhed.supervisor.workers import Spawner
 from eukhed.timing import MonotonicMs
@@ -72,6 +72,7 @@ class House:
     drain: "Drain"
     launches: Launches = field(default_factory=Launches)
     keepers: "dict[str, Keeper]" = field(default_factory=dict)  # by session
+    kept: dict[str, Record] = field(default_factory=dict)  # of dead workers, for the next boot; by session
     clients: dict[int, Connection] = field(default_factory=dict)  # by number
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # of clients
     creating: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(1))  # one new session at a time

@@ -22,7 +22,7 @@ from eukhed.host.seam import Identity
 from eukhed.supervisor import sessions, status
 from eukhed.supervisor.drain_law import Cause
 from eukhed.supervisor.house import LOG, House, told
-from eukhed.supervisor.keepers import Keeper, keeper_of
+from eukhed.supervisor.keepers import Keeper, keeper_of, take_in
 from eukhed.supervisor.links import opened
 from eukhed.supervisor.records import Unreadable
 from eukhed.supervisor.routing import Held
@@ -111,7 +111,9 @@ async def reopen(house: House, command: Command, _body: dict[str, Any]) -> dict[
 
 async def kill_session(house: House, command: Command, body: dict[str, Any]) -> dict[str, Any]:
     """Close the session's worker and keep the session: idle only, or its work ends too (`force`)."""
-    keeper = house.keepers.get(_session(command))
+    keeper, left = house.keepers.get(_session(command)), house.kept.pop(_session(command), None)
+    if left is not None:
+        await house.records.remove(left)
     if keeper is None:
         return {"stopped": False}
     actor = str(body.get("actor", "a client"))
@@ -150,6 +152,7 @@ async def register(house: House, _command: Command, body: dict[str, Any]) -> dic
             raise UnknownWorker(f"there is no record of worker {worker}")
         if isinstance(record, Unreadable):
             raise Broken(f"the record of worker {worker} cannot be read: {record.reason}")
+        take_in(house, record)
         raise SessionRecovering(f"worker {worker} is not decided yet")
     identity = body.get("identity")
     ours = isinstance(identity, list) and keeper.record.identity == Identity(*identity)

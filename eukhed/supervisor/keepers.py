@@ -6,6 +6,7 @@ from eukhed.storage.description import check_id
 from eukhed.supervisor import launching
 from eukhed.supervisor.house import LOG, House
 from eukhed.supervisor.lifecycle import Keeper, Stage
+from eukhed.supervisor.records import Record
 from eukhed.supervisor.routing import shutting_down
 from eukhed.supervisor.routing_law import Phase
 
@@ -24,7 +25,7 @@ def keeper_of(house: House, session: str) -> Keeper:
         check_id(session)
         if house.drain.ends:
             raise shutting_down()
-        keeper = Keeper(house, launching.fresh(house, session), Phase.STARTING)
+        keeper = Keeper(house, launching.record_for(house, session), Phase.STARTING)
         house.keepers[session] = keeper
         house.start(keeper.run, keeper.launch)
     return keeper
@@ -47,6 +48,15 @@ async def take_up(house: House) -> None:
         house.start(_decide, keeper, turns)
 
 
+def take_in(house: House, record: Record) -> None:
+    """Decide about a worker that boot could not: its record could not be read then, and can be now."""
+    if record.session not in house.keepers:
+        house.kept.pop(record.session, None)
+        keeper = Keeper(house, record, Phase.UNDECIDED)
+        house.keepers[record.session] = keeper
+        house.start(keeper.run, keeper.decide)
+
+
 async def _decide(keeper: Keeper, turns: anyio.Semaphore) -> None:
     """A few at a time: a boot of hundreds must not starve the first client."""
     await keeper.run(lambda: _in_turn(keeper, turns))
@@ -57,4 +67,4 @@ async def _in_turn(keeper: Keeper, turns: anyio.Semaphore) -> Stage | None:
         return await keeper.decide()
 
 
-__all__ = ["Keeper", "keeper_of", "take_up"]
+__all__ = ["Keeper", "keeper_of", "take_in", "take_up"]

@@ -110,6 +110,11 @@ def _spec(house: House, record: Record, *, restored: bool, ends_work: bool) -> W
     )
 
 
+def record_for(house: House, session: str) -> Record:
+    """The record of a session that nobody keeps: what a dead worker left, so that there are never two; or a fresh one."""
+    return house.kept.pop(session, None) or fresh(house, session)
+
+
 def fresh(house: House, session: str) -> Record:
     """A record for a session that has no worker yet; it is written when the worker is launched."""
     places, worker, now = house.settings.places, house.mint(), house.host.clock.wall_ms()

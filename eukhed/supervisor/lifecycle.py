@@ -15,7 +15,16 @@ from typing import Any, NamedTuple, Optional
 import anyio
 
 from eukhed.errors import Broken, BuildChanged, DiskFull, EukhedError, OurFault
-from eukhed.supervisor import adoption, launching, lifecycle_law, restart_law, revival, revival_law, stopping
+from eukhed.supervisor import (
+    adoption,
+    launching,
+    lifecycle_law,
+    restart_law,
+    revival,
+    revival_law,
+    stopping,
+    unattended,
+)
 from eukhed.supervisor.adoption import Reached
 from eukhed.supervisor.adoption_law import Verdict as AdoptionVerdict
 from eukhed.supervisor.house import LOG, House, told
@@ -191,6 +200,11 @@ class Keeper:
 
     async def retire(self) -> Stage | None:
         """The worker is gone for good; a command that came meanwhile opens its session anew."""
+        if await self._leaves_work():
+            again = StopOrder("force", "a new supervisor" if self._stop is None else self._stop.actor)
+            if self._stop is not None:
+                self._house.start(_settle_like, self._stop, again)
+            return await self.end_work(again)
         await self._house.records.remove(self.record)
         if self._stop is not None:
             self._stop.settle("stopped")
@@ -200,15 +214,29 @@ class Keeper:
             return None
         self.record = launching.fresh(self._house, self.record.session)
         self.failures = restart_law.Failures()
-        self._was_ready = self._restored = False
+        self._was_ready = self._restored = self._ends_work = False
         return Stage(self.launch)
+
+    async def _leaves_work(self) -> bool:
+        """It was to end all work and could not: it was dead, or had to be killed (rulings 1)."""
+        order, tombstone = self._stop, self.record.tombstone
+        mode = order.mode if order is not None else tombstone.mode if tombstone is not None else None
+        if mode != "force" or self._ends_work:
+            return False
+        files, artifacts = self._house.host.files, self._house.settings.places.artifacts
+        return await self._house.host.off_loop(
+            lambda: unattended.has_runs(files, artifacts, self.record.session)
+        )
 
     async def _ask_revival(self) -> Stage | None:
         answer = await revival.ask(self._house, self.record)
         self._restored = answer is revival_law.Verdict.REVIVE
         if self._restored or (answer in KEPT_FOR_THE_NEXT_BOOT and self.route.waited_for):
             return Stage(self.launch)
-        return None if answer in KEPT_FOR_THE_NEXT_BOOT else Stage(self.retire)
+        if answer not in KEPT_FOR_THE_NEXT_BOOT:
+            return Stage(self.retire)
+        self._house.kept[self.record.session] = self.record
+        return None
 
     async def _see_off(self, reached: Reached | None, mode: stopping.Mode, then: Stage) -> Stage | None:
         """End an earlier process, then go on; never beside it."""
