@@ -126,7 +126,10 @@ def test_any_history(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_module, "KEEP_FROM", 2)  # so that short histories keep trees
     monkeypatch.setattr(journal_module, "KEPT_MAX", 2)
     History.seen = Counter()
-    run_state_machine_as_test(History, settings=settings(max_examples=60, stateful_step_count=25))
+    drawn_alike = settings(
+        max_examples=60, stateful_step_count=25, derandomize=True
+    )  # so are the counts below
+    run_state_machine_as_test(History, settings=drawn_alike)
     for happened in (
         "refused",
         "cut a subtree",
