@@ -27,21 +27,37 @@ QUEUE_BYTES_MAX: Final = 32 * 1024 * 1024
 
 
 class _Waiter:
-    """One batch in the queue. `turn` gives its seq, or None when it is its turn to lead."""
+    """One batch in the queue. `turn` is for whoever waits: it ends when the batch is over, or it is to lead."""
 
-    __slots__ = ("encoded", "turn")
+    __slots__ = ("encoded", "error", "seq", "turn")
 
-    def __init__(self, encoded: Encoded, turn: "asyncio.Future[int | None]") -> None:
+    def __init__(self, encoded: Encoded, turn: "asyncio.Future[None] | None") -> None:
         self.encoded = encoded
-        self.turn = turn
+        self.turn = turn  # the first leader has none: nobody tells it anything
+        self.seq = 0  # once it is committed
+        self.error: EukhedError | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its outcome is known, or nobody wants to know it."""
+        return self.seq > 0 or self.error is not None or (self.turn is not None and self.turn.cancelled())
 
     def tell(self, seq: int) -> None:
-        if not self.turn.done():
-            self.turn.set_result(seq)
+        self.seq = seq
+        self.wake()
 
     def fail(self, error: EukhedError) -> None:
-        if not self.turn.done():
-            self.turn.set_exception(type(error)(error.message, next=error.next, **error.data))
+        self.error = type(error)(error.message, next=error.next, **error.data)  # each caller has its own
+        self.wake()
+
+    def wake(self) -> None:
+        if self.turn is not None and not self.turn.done():
+            self.turn.set_result(None)
+
+    def outcome(self) -> int:
+        if self.error is not None:
+            raise self.error
+        return self.seq
 
 
 class Committer:
@@ -67,14 +83,14 @@ class Committer:
             await self._room.wait()
         if self._closed:
             raise Poisoned(f"{self._storage.path}: closed")
-        waiter = _Waiter(encoded, asyncio.get_running_loop().create_future())
+        turn = asyncio.get_running_loop().create_future() if self._leading else None
+        waiter = _Waiter(encoded, turn)
         self._queue.append(waiter)
         self._queued_bytes += encoded.size
-        if self._leading:
-            seq = await self._wait(waiter)
-            if seq is not None:
-                return seq
-            waiter.turn = asyncio.get_running_loop().create_future()
+        if turn is not None:
+            await self._wait(waiter, turn)
+            if waiter.is_over:
+                return waiter.outcome()
         self._leading = True
         return await self._lead(waiter)
 
@@ -85,13 +101,13 @@ class Committer:
             self._idle = self._idle or anyio.Event()
             await self._idle.wait()
 
-    async def _wait(self, waiter: _Waiter) -> int | None:
+    async def _wait(self, waiter: _Waiter, turn: "asyncio.Future[None]") -> None:
         try:
-            return await waiter.turn
+            await turn
         except asyncio.CancelledError:
             if waiter in self._queue:
                 self._drop(waiter)
-                if waiter.turn.done() and not waiter.turn.cancelled():
+                if turn.done() and not turn.cancelled():
                     self._hand_over()  # it was our turn, and we are not there any more
             raise
 
@@ -99,16 +115,17 @@ class Committer:
         """Write what waits, `own` first of all; then hand the lead over."""
         try:
             await asyncio.sleep(0)
-            await self._write_all(self._take())
+            taken = self._take()
+            error = await self._write(taken)
+            if error is not None:
+                await self._write_apart(taken, error)
         finally:
             if own in self._queue:
                 self._drop(own)
             self._hand_over()
         if self._storage.checkpoint_due:
             await self._host.off_loop(self._storage.checkpoint())
-        seq = own.turn.result()
-        assert seq is not None
-        return seq
+        return own.outcome()
 
     def _take(self) -> list[_Waiter]:
         """As many as one group may hold; at least one."""
@@ -133,26 +150,23 @@ class Committer:
             self._room = None
 
     def _hand_over(self) -> None:
-        while self._queue and self._queue[0].turn.done():
+        while self._queue and self._queue[0].is_over:
             self._drop(self._queue[0])  # its caller was cancelled
         if self._queue:
-            self._queue[0].turn.set_result(None)
+            self._queue[0].wake()
             return
         self._leading = False
         if self._idle is not None:
             self._idle.set()
 
-    async def _write_all(self, taken: Sequence[_Waiter]) -> None:
-        """One group; or, when its write fails, each batch alone, so that one fails for itself only."""
-        error = await self._write(taken)
-        if error is None:
-            return
+    async def _write_apart(self, taken: Sequence[_Waiter], error: EukhedError) -> None:
+        """After a group's write failed: each batch alone, so that one fails for itself only."""
         if isinstance(error, Poisoned) or len(taken) == 1:
             for waiter in taken:
                 waiter.fail(error)
             return
         for waiter in taken:
-            if not waiter.turn.done() and (alone := await self._write([waiter])) is not None:
+            if not waiter.is_over and (alone := await self._write([waiter])) is not None:
                 waiter.fail(alone)
 
     async def _write(self, taken: Sequence[_Waiter]) -> EukhedError | None:
@@ -163,7 +177,11 @@ class Committer:
             if not entered:
                 return None
             place = committer_law.place(self._flushes, group.size)
-            took_ms = await self._do(group, place)
+            if place is Place.LOOP:
+                took_ms = self._timed(group)
+            else:
+                with CancelScope(shield=True):  # what is written has its outcome, whoever waits for it
+                    took_ms = await self._host.off_loop(lambda: self._timed(group))
         except EukhedError as error:
             return error
         self._flushes = committer_law.flushed(self._flushes, took_ms)
@@ -183,20 +201,12 @@ class Committer:
             return False
         return True
 
-    async def _do(self, group: Group, place: Place) -> int:
+    def _timed(self, group: Group) -> int:
         """Write and flush; how long it took."""
         clock = self._host.clock
-
-        def timed() -> int:
-            before_ms = clock.monotonic_ms()
-            self._storage.write(group)
-            return clock.monotonic_ms() - before_ms
-
-        if place is Place.LOOP:
-            return timed()
-        with CancelScope(shield=True):  # what is written has its outcome, whoever waits for it
-            beside_ms = await self._host.off_loop(timed)
-        return beside_ms  # noqa: RET504 - a scope may swallow, so a type checker wants the return after it
+        before_ms = clock.monotonic_ms()
+        self._storage.write(group)
+        return clock.monotonic_ms() - before_ms
 
     async def _reclaim(self, group: Group, place: Place) -> None:
         if place is Place.LOOP:

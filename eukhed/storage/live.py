@@ -157,15 +157,15 @@ class Records:
     def kind_of(self, record_id: int) -> Kind | None:
         if record_id >= self.next_id:
             return None
-        if record_id in self.entries:
-            return "entry"
+        if record_id in self.conversations:
+            return "conversation"
         if record_id in self.tasks:
             return "task"
         if record_id in self.submissions:
             return "submission"
-        if record_id in self.conversations:
-            return "conversation"
-        return "document" if record_id in self.documents or record_id in self.retired else None
+        if record_id in self.documents or record_id in self.retired:
+            return "document"
+        return "entry" if record_id in self.entries else None  # last: the only one that is a search
 
     def conversation(self, record_id: int) -> Conversation | None:
         return self.conversations.get(record_id)

@@ -47,6 +47,10 @@ class Rules:
         left = iter(payloads)
         for row in rows:
             self._take(row, left)
+        if self._draft.only_entries and not self._retired:
+            for entry in self._draft.entries:
+                self._refer_entry(entry)
+            return self._draft
         for document_id in self._retired:
             self._retire(document_id)
         self._settle_addresses()
@@ -171,13 +175,19 @@ class Rules:
         if record_id is not None and self._draft.kind_of(record_id) != kind:
             raise Rejected(f"{who}: there is no {kind} {record_id}")
 
+    def _refer_entry(self, entry: codec.EntryRow) -> None:
+        kind_of = self._draft.kind_of
+        if kind_of(entry.conversation_id) != "conversation":
+            raise Rejected(f"entry {entry.id}: there is no conversation {entry.conversation_id}")
+        if entry.head and kind_of(entry.head) != "entry":
+            raise Rejected(f"entry {entry.id}: there is no entry {entry.head}")
+        if entry.by_task_id and kind_of(entry.by_task_id) != "task":
+            raise Rejected(f"entry {entry.id}: there is no task {entry.by_task_id}")
+
     def _refer(self, row: codec.AnyWrite) -> None:
         match row:
             case codec.EntryWrite(value=entry):
-                who = f"entry {entry.id}"
-                self._need(entry.conversation_id, "conversation", who)
-                self._need(entry.head or None, "entry", who)
-                self._need(entry.by_task_id or None, "task", who)
+                self._refer_entry(entry)
             case codec.SubmissionWrite(value=submission):
                 who = f"submission {submission.id}"
                 self._need(submission.conversation_id, "conversation", who)
