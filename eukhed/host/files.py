@@ -76,6 +76,9 @@ class SystemFile:
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
 
+    def set_modified(self, mtime_ns: int) -> None:
+        os.utime(self._descriptor, ns=(mtime_ns, mtime_ns))
+
     def flush(self) -> None:
         os.fdatasync(self._descriptor)
 

@@ -15,7 +15,7 @@ from eukhed.host.seam import Copier, File, Files
 from eukhed.storage.fork_commit import Made, Wanted, Where, commit_fork
 from eukhed.storage.fork_law import Part, again, part
 from eukhed.storage.log_law import MAIN
-from eukhed.storage.reading import entries
+from eukhed.storage.reading import entries, written
 from eukhed.storage.staging import Staging
 from eukhed.storage.storage import Storage
 from eukhed.storage.trouble import told_of
@@ -70,11 +70,11 @@ def fork(
     session, origin = os.path.basename(place), os.path.basename(source)
     wanted = Wanted(session, name, cwd, at, now_ms, origin)
     for tries in count(1):
-        before = _state(files, source)
+        before = _written(files, source)
         try:
             made = _fork_once(files, source, place, wanted)
         except Corrupt as error:
-            if again(tries, TRIES_MAX, moved=_state(files, source) != before):
+            if again(tries, TRIES_MAX, moved=_written(files, source) != before):
                 continue
             raise _told(error, source, tries) from error
         return Forked(session, made.conversation, made.at, made.ended, made.left, tries)
@@ -87,11 +87,12 @@ def _told(error: Corrupt, source: str, tries: int) -> Corrupt:
     return Corrupt(os.path.join(source, error.data["file"]), error.data["line"], reason)
 
 
-def _state(files: Files, source: str) -> tuple[int, int]:
+def _written(files: Files, source: str) -> int:
+    """How far the source is written."""
     found = files.stat(os.path.join(source, MAIN))
     if found is None or found.kind != "file":
         raise UnknownSession(f"there is no session in {source}", near=[])
-    return found.size, found.mtime_ns
+    return written(files, source)
 
 
 def _fork_once(files: Files, source: str, place: str, wanted: Wanted) -> Made:
@@ -107,7 +108,7 @@ def _fork_once(files: Files, source: str, place: str, wanted: Wanted) -> Made:
 
 def _copy_log(files: Files, source: str, target: str) -> None:
     """The log, then all that stands beside it, but the output of runs."""
-    _copy_file(files, os.path.join(source, MAIN), os.path.join(target, MAIN))
+    _copy_file(files, os.path.join(source, MAIN), os.path.join(target, MAIN), _written(files, source))
     for entry in files.scan(source):
         names = os.path.join(source, entry.name), os.path.join(target, entry.name)
         match part(entry.name, entry.kind):

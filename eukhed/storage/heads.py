@@ -6,6 +6,7 @@ cannot be told so is read whole. Nothing is written into a storage.
 """
 
 import os
+from contextlib import closing
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -14,7 +15,9 @@ from eukhed.host.seam import File, Files
 from eukhed.storage import codec
 from eukhed.storage.documents import patched
 from eukhed.storage.legacy_law import Bad, read_header
+from eukhed.storage.lines import whole_end
 from eukhed.storage.listing_law import Candidate, Head
+from eukhed.storage.log_law import MAIN
 from eukhed.storage.reading import read_records
 from eukhed.storage.records import SESSION_KIND, SessionScope
 from eukhed.storage.staging import fresh_token
@@ -66,9 +69,11 @@ class Heads:
         known = self._known.get(place)
         return known[1] if known is not None and known[0] == key else None
 
-    def put(self, place: str, key: Key, head: Head) -> None:
-        """Remember a head; the key is that of the file before the head was read."""
-        self._known[place] = (key, head)
+    def put(self, place: str, key: Key, seen: "Seen") -> None:
+        """Remember a head that is settled; the key is that of the file before the head was read."""
+        if not seen.settled:
+            return
+        self._known[place] = (key, seen.head)
         self._changed = True
 
     def keep_only(self, places: set[str]) -> None:
@@ -142,7 +147,14 @@ def _write_all(file: File, data: bytes) -> None:
 # reading one
 
 
-def read_head(files: Files, directory: str, candidate: Candidate) -> Head:
+class Seen(NamedTuple):
+    """A head as it was read."""
+
+    head: Head
+    settled: bool  # whether a later commit must change its Key: there are no zeros that it could write over
+
+
+def read_head(files: Files, directory: str, candidate: Candidate) -> Seen:
     """The head of one candidate.
 
     Raises:
@@ -151,11 +163,13 @@ def read_head(files: Files, directory: str, candidate: Candidate) -> Head:
     """
     path = os.path.join(directory, candidate.place)
     if candidate.legacy:
-        return _legacy_head(files, path)
-    try:
-        return _storage_head(files, path)
-    except (ValueError, LookupError, FileNotFoundError):
-        return _replayed_head(files, path)
+        return Seen(_legacy_head(files, path), settled=True)
+    with closing(files.open(os.path.join(path, MAIN))) as main:
+        settled = main.read(max(0, main.size() - 1), 1) != b"\0"
+        try:
+            return Seen(_storage_head(files, path, main), settled)
+        except (ValueError, LookupError, FileNotFoundError):
+            return Seen(_replayed_head(files, path), settled)
 
 
 def _legacy_head(files: Files, path: str) -> Head:
@@ -169,8 +183,7 @@ def _legacy_head(files: Files, path: str) -> Head:
     return Head(header.cwd)
 
 
-def _storage_head(files: Files, path: str) -> Head:
-    main = files.open(os.path.join(path, "main.jsonl"))
+def _storage_head(files: Files, path: str, main: File) -> Head:
     try:
         first = codec.read_marker(_whole(_first_line(main)))
         made = next(
@@ -183,8 +196,6 @@ def _storage_head(files: Files, path: str) -> Head:
         last = first.seq if records[-1].seq <= first.seq else codec.read_marker(_whole(_last_line(main))).seq
     except StopIteration:
         raise LookupError("no session document in the first commit") from None
-    finally:
-        main.close()
     return head_of(_content([record for record in records if record.seq <= last], made))
 
 
@@ -243,7 +254,7 @@ def _first_line(file: File) -> bytes:
 
 def _last_line(file: File) -> bytes:
     """The last line that has its newline; NoHead when there is none."""
-    size, length = FIRST_LOOK_BYTES, file.size()
+    size, length = FIRST_LOOK_BYTES, whole_end(file)
     while True:
         start = max(0, length - size)
         data = file.read(start, length - start)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from eukhed.errors import Corrupt
 from eukhed.host.seam import Files
 from eukhed.storage import codec, reading, sidecars
-from eukhed.storage.lines import portions
+from eukhed.storage.lines import portions, whole_end
 from eukhed.storage.live import Records
 from eukhed.storage.log_law import MAIN
 from eukhed.storage.records import Change, Committed, Document, Entry, Task
@@ -41,7 +41,7 @@ def commits(files: Files, path: str, until: int) -> Iterator[Committed]:
     documents: dict[int, Document] = {}
     number = 0
     with closing(file):
-        for portion in portions(file, 0, file.size()):
+        for portion in portions(file, 0, whole_end(file)):
             for line in portion.lines:
                 number += 1
                 if codec.broken(line):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from eukhed.host.seam import File
 
 PORTION_BYTES = 1 << 20
+_LAST_BYTES = 4096  # usually enough to find the last newline
 
 
 class Position(NamedTuple):
@@ -27,6 +28,24 @@ class Portion(NamedTuple):
     lines: list[bytes]
     start: int  # offset of the first one
     text: bool  # all of it is UTF-8
+
+
+def whole_end(file: File, size: int | None = None) -> int:
+    """The offset after the last newline within `size`, or within the file as it is now.
+
+    What is before it does not change any more, whoever appends: behind it there may be zeros, which a writer
+    put there for the lines to come (padding_law), and lines of which only a part is written.
+    """
+    end = file.size() if size is None else size
+    window = _LAST_BYTES
+    while end > 0:
+        start = max(0, end - window)
+        at = file.read(start, end - start).rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+        end = start
+        window = min(window * 8, PORTION_BYTES)
+    return 0
 
 
 def portions(file: File, start: int, size: int) -> Iterator[Portion]:

@@ -14,8 +14,8 @@ import anyio
 from eukhed.errors import EukhedError
 from eukhed.host.seam import Files, Host
 from eukhed.paths import Places
-from eukhed.storage.heads import Heads, Key, read_head
-from eukhed.storage.listing_law import Candidate, Fact, Head, SessionRow, rows, scan
+from eukhed.storage.heads import Heads, Key, Seen, read_head
+from eukhed.storage.listing_law import Candidate, Fact, SessionRow, rows, scan
 from eukhed.storage.sweep_law import MAIN
 from eukhed.storage.trouble import trouble
 
@@ -81,7 +81,7 @@ class _Read(NamedTuple):
     """What reading one came to: a head, or why there is none."""
 
     miss: _Miss
-    head: Head | None
+    seen: Seen | None
     reason: str
 
 
@@ -133,10 +133,10 @@ def _read(files: Files, directory: str, miss: _Miss) -> _Read:
 def _rows(survey: _Survey, heads: Heads, reads: Iterable[_Read]) -> list[SessionRow]:
     heads.unread = dict(survey.unread)
     facts = survey.known
-    for (candidate, key), head, reason in reads:
-        if head is None:
+    for (candidate, key), seen, reason in reads:
+        if seen is None:
             heads.unread[candidate.place] = reason
         else:
-            heads.put(candidate.place, key, head)
-        facts.append(Fact(candidate, key.mtime_ns, head))
+            heads.put(candidate.place, key, seen)
+        facts.append(Fact(candidate, key.mtime_ns, seen and seen.head))
     return rows(facts)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from eukhed.errors import Broken, DiskFull, EukhedError, Poisoned
 from eukhed.host.seam import File, Files
-from eukhed.storage import codec, log_law
+from eukhed.storage import codec, log_law, padding_law
 from eukhed.storage.batch import Prepared
 from eukhed.storage.lines import Position
 from eukhed.storage.log_law import MAIN, Begin, Done, Failed, Sidecar, State, Step
@@ -32,26 +32,33 @@ class Written(NamedTuple):
 class Work:
     """The bytes of the group in progress."""
 
-    __slots__ = ("files", "markers", "records", "written")
+    __slots__ = ("files", "markers", "named", "records", "written")
 
     def __init__(self, group: Sequence[Prepared], acked: int, sizes: Mapping[str, int]) -> None:
-        self.files: dict[str, File] = {}  # what the batches name
+        self.files: dict[str, File] = {}  # what the batches name, open
+        self.named: dict[str, None] = {}  # the same, in order
         self.records: dict[str, bytes] = {}  # to be appended to each sidecar
-        offsets: list[int] = []
         starts: dict[tuple[int, int], int] = {}
+        offsets: list[int] = []
         lines: list[bytes] = []
         at = acked
         for batch in group:
-            for name, ordinal, payload in batch.sidecars:
-                before = self.records.get(name, b"")
-                starts[batch.seq, ordinal] = sizes.get(name, 0) + len(before)
-                self.records[name] = before + codec.sidecar_line(batch.seq, ordinal, payload)
+            if batch.sidecars:
+                self._take(batch, starts, sizes)
+            if batch.files:
+                self.named.update(dict.fromkeys(batch.files))
             line = codec.marker_line(batch.seq, acked, batch.writes)
             offsets.append(at)
             at += len(line)
             lines.append(line)
         self.markers = b"".join(lines)
         self.written = Written(offsets, starts)
+
+    def _take(self, batch: Prepared, starts: dict[tuple[int, int], int], sizes: Mapping[str, int]) -> None:
+        for name, ordinal, payload in batch.sidecars:
+            before = self.records.get(name, b"")
+            starts[batch.seq, ordinal] = sizes.get(name, 0) + len(before)
+            self.records[name] = before + codec.sidecar_line(batch.seq, ordinal, payload)
 
 
 class Log:
@@ -66,6 +73,9 @@ class Log:
         self._state = State(fsync, position.end, frozenset(sizes) if fsync else frozenset())
         self._sizes = dict(sizes)
         self._main: File | None = None
+        self._main_size = position.end  # with the zeros behind the lines
+        self._pads = fsync and files.filesystem(path) in padding_law.PAYS_ON
+        self._begun = position.end  # what was there at the open
         self._sidecars: dict[str, File] = {}  # those in use, the latest last
         self.position = position  # of what is acknowledged
 
@@ -84,20 +94,30 @@ class Log:
 
         DiskFull, Broken: none of it is left. Poisoned: its outcome is unknown.
         """
-        work = Work(group, self._state.end, self._sizes)
+        end = self._state.end
+        work = Work(group, end, self._sizes)
+        size = len(work.markers)
+        zeros = padding_law.zeros(end - self._begun, self._main_size, end + size, size) if self._pads else 0
+        if work.records or work.named:
+            self._write_all(work, zeros)
+        else:
+            self._walk(Begin(size, zeros=zeros), work)
+        self.position = self.position.after(len(group), size)
+        return work.written
+
+    def _write_all(self, work: Work, zeros: int) -> None:
+        """A group with more than markers."""
         touched = tuple(Sidecar(name, self._sizes.get(name, 0)) for name in work.records)
-        named = tuple(dict.fromkeys(name for batch in group for name in batch.files))
+        named = tuple(work.named)
         if named and self._state.fsync:
             self._open_named(named, work)
         try:
-            self._walk(Begin(len(work.markers), touched, named), work)
+            self._walk(Begin(len(work.markers), touched, named, zeros), work)
         finally:
             for file in work.files.values():
                 file.close()
         for name, data in work.records.items():
             self._sizes[name] = self._sizes.get(name, 0) + len(data)
-        self.position = self.position.after(len(group), len(work.markers))
-        return work.written
 
     def _open_named(self, names: Sequence[str], work: Work) -> None:
         """Open what is to be flushed before anything is written: a file that is not there costs nothing."""
@@ -110,37 +130,35 @@ class Log:
             raise Broken(f"{self._join(name)}: {error.strerror}", path=self._join(name)) from error
 
     def _walk(self, begin: Begin, work: Work) -> None:
-        first: OSError | None = None
+        failed: OSError | None = None
         event: log_law.Event = begin
         while True:
             self._state, step = log_law.decide(self._state, event)
-            match step:
-                case log_law.AppendMarkers() | log_law.FlushMain():
-                    pass  # the usual ones, first: each case that is tried costs time
-                case log_law.Acknowledge():
-                    return
-                case log_law.Refused(reason=reason):
-                    raise Poisoned(f"{self._path}: {reason}; open the storage again")
-                case log_law.GiveBack():
-                    assert first is not None
-                    raise self._told(first) from first
-                case log_law.Poison():
-                    assert first is not None
-                    told = (
-                        f"{self._path}: a flush or an undo failed ({first.strerror}); open the storage again"
-                    )
-                    raise Poisoned(told, path=self._path) from first
+            if isinstance(step, log_law.Acknowledge):
+                return
+            if isinstance(step, log_law.GiveBack | log_law.Poison | log_law.Refused):
+                raise self._told(step, failed) from failed
             try:
                 self.do(step, work)
             except OSError as error:
-                first, event = first or error, Failed()
+                if not isinstance(step, log_law.Pad):
+                    failed = failed or error
+                event = Failed()
             except BaseException:
                 self._state = self._state._replace(poisoned=True)  # how far the step came is unknown
                 raise
             else:
                 event = _DONE
 
-    def _told(self, error: OSError) -> EukhedError:
+    def _told(
+        self, verdict: log_law.GiveBack | log_law.Poison | log_law.Refused, error: OSError | None
+    ) -> EukhedError:
+        if isinstance(verdict, log_law.Refused):
+            return Poisoned(f"{self._path}: {verdict.reason}; open the storage again")
+        assert error is not None
+        if isinstance(verdict, log_law.Poison):
+            told = f"{self._path}: a flush or an undo failed ({error.strerror}); open the storage again"
+            return Poisoned(told, path=self._path)
         kind = DiskFull if error.errno in _FULL else Broken
         return kind(f"{self._path}: {error.strerror}; nothing of the commit is left", path=self._path)
 
@@ -148,7 +166,7 @@ class Log:
         """One step. OSError: it failed."""
         match step:
             case log_law.AppendMarkers():
-                _append(self._main_file(), work.markers)
+                self._put_markers(work.markers)
             case log_law.FlushMain():
                 self._main_file().flush()
             case log_law.AppendRecords(name=name):
@@ -157,13 +175,31 @@ class Log:
                 (work.files.get(name) or self._sidecar(name)).flush()
             case log_law.FlushDirectory():
                 self._files.flush_directory(self._path)
+            case log_law.Pad(zeros=zeros):
+                self._main_size += self._main_file().append(bytes(zeros))
             case log_law.CutBack(name=name, size=size):
                 self._cut_back(name, size)
+
+    def _put_markers(self, data: bytes) -> None:
+        """Where the acknowledged lines end: over the zeros there, as far as there are any."""
+        file, at = self._main_file(), self._state.end
+        end = at + len(data)
+        at += file.write(at, data)
+        while at < end:
+            taken = file.write(at, data[at - end :])
+            if taken == 0:
+                raise OSError(errno.EIO, "the system took no byte")
+            at += taken
+        self._main_size = max(self._main_size, end)
 
     def _cut_back(self, name: str, size: int) -> None:
         if self._files.stat(self._join(name)) is None:
             return
-        (self._main_file() if name == MAIN else self._sidecar(name)).truncate(size)
+        if name == MAIN:
+            self._main_file().truncate(size)
+            self._main_size = size
+        else:
+            self._sidecar(name).truncate(size)
 
     def _main_file(self) -> File:
         if self._main is None:
@@ -225,12 +261,21 @@ class Log:
 
     def close(self) -> None:
         """Give the descriptors back. Nothing is flushed."""
+        with suppress(OSError):
+            self._trim()
         for file in self._sidecars.values():
             file.close()
         self._sidecars.clear()
         if self._main is not None:
             self._main.close()
             self._main = None
+
+    def _trim(self) -> None:
+        """Leave no zeros, which the next open would cut; nobody has said anything, so the time stays."""
+        if self._main is not None and self._main_size > self._state.end and not self._state.poisoned:
+            modified_ns = self._main.stat().mtime_ns
+            self._main.truncate(self._state.end)
+            self._main.set_modified(modified_ns)
 
     def _join(self, name: str) -> str:
         return os.path.join(self._path, name)

@@ -38,8 +38,15 @@ class FlushDirectory:
 
 
 @dataclass(frozen=True, slots=True)
+class Pad:
+    """Zeros behind the end of main.jsonl, for the lines to come; as many as there is room for."""
+
+    zeros: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppendMarkers:
-    """All of the group's lines of main.jsonl, in one append."""
+    """All of the group's lines of main.jsonl, in one write, where the acknowledged ones end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,7 @@ Step = (
     AppendRecords
     | FlushFile
     | FlushDirectory
+    | Pad
     | AppendMarkers
     | FlushMain
     | CutBack
@@ -81,11 +89,6 @@ Step = (
     | GiveBack
     | Poison
 )
-_LAST: Final = (
-    Acknowledge,
-    GiveBack,
-    Poison,
-)  # the verdict on a group; the shell has nothing to report of them
 
 # events
 
@@ -98,13 +101,13 @@ class Sidecar:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(NamedTuple):
     """A group waits to be committed."""
 
     marker_bytes: int
     sidecars: tuple[Sidecar, ...] = ()
     files: tuple[str, ...] = ()  # other files that its batches name
+    zeros: int = 0  # to be put behind main.jsonl (padding_law)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,8 @@ class State(NamedTuple):
 
 def decide(state: State, event: Event) -> tuple[State, Step | Refused]:
     """Take one event in, say what is next."""
+    if isinstance(event, Done) and state.todo:
+        return _done(state)
     if state.poisoned:
         return state, Refused("poisoned")
     if isinstance(event, Begin):
@@ -150,12 +155,11 @@ def decide(state: State, event: Event) -> tuple[State, Step | Refused]:
             return state, Refused("a group is in progress")
         if fault := _fault(event):
             return state, Refused(fault)
-        return _next(State(state.fsync, state.end, state.durable, event, _planned(state, event)))
+        todo = _planned(state, event)
+        return State(state.fsync, state.end, state.durable, event, todo), todo[0]
     if state.group is None:
         return state, Refused("no step was asked for")
-    if isinstance(event, Failed):
-        return _failed(state)
-    return _done(state)
+    return _failed(state)
 
 
 def renamed(state: State, name: str) -> State:
@@ -166,6 +170,8 @@ def renamed(state: State, name: str) -> State:
 def _fault(group: Begin) -> str | None:
     if group.marker_bytes <= 0:
         return "a group has a marker"
+    if group.zeros < 0:
+        return "no file is padded with less than nothing"
     if not group.sidecars and not group.files:
         return None
     names = _names(group)
@@ -182,11 +188,18 @@ def _names(group: Begin) -> tuple[str, ...]:
 
 
 def _planned(state: State, group: Begin) -> tuple[Step, ...]:
-    names = _names(group)
-    new = state.fsync and not state.durable.issuperset(names)
-    return _plan(
-        names[: len(group.sidecars)], names, fsync=state.fsync, new=new, main_new=MAIN not in state.durable
-    )
+    main_new = MAIN not in state.durable
+    if not (main_new or group.sidecars or group.files):
+        plan = _USUAL if state.fsync else _UNFLUSHED
+    else:
+        names = _names(group)
+        new = state.fsync and not state.durable.issuperset(names)
+        touched = names[: len(group.sidecars)]
+        plan = _plan(touched, names, fsync=state.fsync, new=new, main_new=main_new)
+    if not group.zeros:
+        return plan
+    at = plan.index(AppendMarkers())
+    return (*plan[:at], Pad(group.zeros), *plan[at:])
 
 
 @lru_cache(maxsize=256)
@@ -207,6 +220,10 @@ def _plan(
     return (*steps, Acknowledge())
 
 
+_USUAL: Final = _plan((), (), fsync=True, new=False, main_new=False)  # ready: most groups have markers only
+_UNFLUSHED: Final = _plan((), (), fsync=False, new=False, main_new=False)
+
+
 def _done(state: State) -> tuple[State, Step]:
     """Note what the finished step has made sure, and go on."""
     fsync, end, durable, group, todo, _ = state
@@ -215,14 +232,22 @@ def _done(state: State) -> tuple[State, Step]:
         durable |= set(_names(group))
         if AppendMarkers() not in todo:
             durable |= {MAIN}
-    return _next(State(fsync, end, durable, group, todo[1:]))
+    step, todo = todo[1], todo[1:]
+    if isinstance(step, Acknowledge):
+        return State(fsync, end + group.marker_bytes, durable), step
+    if isinstance(step, GiveBack):
+        return State(fsync, end, durable), step
+    return State(fsync, end, durable, group, todo), step
 
 
 def _failed(state: State) -> tuple[State, Step]:
     """A failed append is undone; a failed flush cannot be, whatever a second one would say."""
+    if isinstance(state.todo[0], Pad):
+        return _done(state)  # nothing relies on it
     if isinstance(state.todo[0], AppendRecords | AppendMarkers):
-        return _next(state._replace(todo=(*_undo(state), GiveBack())))
-    return _next(state._replace(todo=(Poison(),)))
+        undo: tuple[Step, ...] = (*_undo(state), GiveBack())
+        return state._replace(todo=undo), undo[0]
+    return State(state.fsync, state.end, state.durable, poisoned=True), Poison()
 
 
 def _undo(state: State) -> Iterator[CutBack]:
@@ -234,13 +259,3 @@ def _undo(state: State) -> Iterator[CutBack]:
     for sidecar in state.group.sidecars:
         if sidecar.name not in waiting:
             yield CutBack(sidecar.name, sidecar.size)
-
-
-def _next(state: State) -> tuple[State, Step]:
-    step = state.todo[0]
-    if not isinstance(step, _LAST):
-        return state, step
-    assert state.group is not None
-    grown = state.group.marker_bytes if isinstance(step, Acknowledge) else 0
-    poisoned = isinstance(step, Poison)
-    return State(state.fsync, state.end + grown, state.durable, poisoned=poisoned), step

@@ -14,7 +14,7 @@ from eukhed.errors import Broken, Corrupt
 from eukhed.host.seam import File, Files, Stat
 from eukhed.storage import codec, reading
 from eukhed.storage.checkpoint import FILE as CHECKPOINT
-from eukhed.storage.lines import portions
+from eukhed.storage.lines import portions, whole_end
 from eukhed.storage.log_law import MAIN
 from eukhed.storage.trouble import told_of
 
@@ -53,14 +53,12 @@ def read_thoroughly(files: Files, path: str) -> None:
         Corrupt, NewerFormat: it cannot be opened.
         OSError: as the system says.
     """
-    place = os.path.join(path, MAIN)
     while True:
-        before = files.stat(place)
+        before = reading.written(files, path)
         try:
             reading.read(files, path, use_checkpoint=False, thorough=True)
         except (Corrupt, FileNotFoundError):
-            after = files.stat(place)
-            if before is not None and after is not None and before.size != after.size:
+            if reading.written(files, path) != before:
                 continue
             raise
         return
@@ -149,7 +147,7 @@ class _Line(NamedTuple):
 def _lines(files: Files, path: str) -> list[_Line]:
     place, found = os.path.join(path, MAIN), []
     with told_of(place), closing(files.open(place)) as file:
-        for portion in portions(file, 0, file.size()):
+        for portion in portions(file, 0, whole_end(file)):
             at = portion.start
             for text in portion.lines:
                 found.append(_Line(at, at + len(text) + 1, not codec.broken(text)))
@@ -165,7 +163,7 @@ def _begun(files: Files, path: str, sidecar: str) -> int | None:
     kinds = ("task.sidecar", "task") if name[1] == "task" else ("document.create", "document.change")
     place, number = os.path.join(path, MAIN), 0
     with told_of(place), closing(files.open(place)) as file:
-        for portion in portions(file, 0, file.size()):
+        for portion in portions(file, 0, whole_end(file)):
             for text in portion.lines:
                 number += 1
                 if not codec.broken(text) and _names(codec.read_marker(text), kinds, int(name[2])):

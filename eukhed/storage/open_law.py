@@ -99,6 +99,7 @@ class Found:
     fsync: bool
     main_size: int = -1  # -1: there is no main.jsonl
     main_keep: int = 0  # bytes of it that are kept
+    main_torn: bool = False  # whether what follows them is more than zeros
     suspect: int = (
         0  # where its last two batches begin: a flush that failed late covered one more than the last
     )
@@ -112,7 +113,8 @@ def plan_open(found: Found) -> tuple[OpenStep, ...]:
 
 def _plan_open(found: Found) -> Iterator[OpenStep]:
     if found.main_size > found.main_keep:
-        yield KeepAside(found.main_keep)
+        if found.main_torn:
+            yield KeepAside(found.main_keep)
         yield CutBack(MAIN, found.main_keep)
     for name, size, confirmed in found.sidecars:
         if size > confirmed:

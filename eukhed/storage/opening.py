@@ -36,6 +36,7 @@ def open_storage(files: Files, path: str, *, fsync: bool) -> Opened:
         fsync=fsync,
         main_size=image.main_size,
         main_keep=image.position.end,
+        main_torn=image.main_torn,
         suspect=image.position.suspect,
         sidecars=image.sidecars,
     )

@@ -14,7 +14,7 @@ from eukhed.host.seam import File, Files
 from eukhed.storage import checkpoint, codec, open_law, sidecars
 from eukhed.storage.checkpoint import Size
 from eukhed.storage.entries import Rows
-from eukhed.storage.lines import Portion, Position, portions
+from eukhed.storage.lines import Portion, Position, portions, whole_end
 from eukhed.storage.live import Records
 from eukhed.storage.log_law import MAIN
 from eukhed.storage.open_law import Tail
@@ -27,6 +27,7 @@ class Image(NamedTuple):
 
     records: Records
     main_size: int  # -1: there is no main.jsonl
+    main_torn: bool  # whether its end has bytes of a batch that is not whole, and not zeros alone
     position: Position  # after its last whole, valid line
     written_ms: int  # when main.jsonl was last written, as its file system says
     sidecars: tuple[
@@ -42,7 +43,7 @@ def read(files: Files, path: str, *, use_checkpoint: bool = True, thorough: bool
     """Read all of a storage; `thorough` looks into what an open only skips, the data of entries."""
     found = files.stat(_join(path, MAIN))
     if found is None:
-        return _resolve(files, path, Replay(), _Main(-1, Position(), 0, 0, Size()))
+        return _resolve(files, path, Replay(), _Main(-1, False, Position(), 0, 0, Size()))
     if found.kind != "file":
         raise Corrupt(MAIN, 0, f"is a {found.kind}, not a file")
     with closing(files.open(_join(path, MAIN))) as file:
@@ -59,11 +60,11 @@ def read_records(files: Files, path: str) -> Records:
     main.jsonl grows is looked at again. NotFound: there is no such directory.
     """
     while True:
-        before = _size(files, path)
+        before = written(files, path)
         try:
             return read(files, path).records
         except (Corrupt, FileNotFoundError) as error:
-            if _size(files, path) != before:
+            if written(files, path) != before:
                 continue
             if isinstance(error, FileNotFoundError):
                 raise told(error, path) from error
@@ -80,9 +81,13 @@ def told(error: OSError, path: str) -> EukhedError:
     return kind(f"{error.filename or path}: {error.strerror}", path=path)
 
 
-def _size(files: Files, path: str) -> int:
-    found = files.stat(_join(path, MAIN))
-    return -1 if found is None else found.size
+def written(files: Files, path: str) -> int:
+    """How far main.jsonl has been written; -1: there is none. OSError."""
+    try:
+        with closing(files.open(_join(path, MAIN))) as file:
+            return whole_end(file)
+    except FileNotFoundError:
+        return -1
 
 
 def _join(path: str, name: str) -> str:
@@ -91,6 +96,7 @@ def _join(path: str, name: str) -> str:
 
 class _Main(NamedTuple):
     size: int
+    torn: bool
     position: Position
     written_ms: int
     replayed: int
@@ -102,9 +108,10 @@ def _read_main(
 ) -> _Main:
     """Take in every whole, valid line; judge the first that is not."""
     size = file.size()
+    end = whole_end(file, size)
     start = kept.position if kept else Position()
     scan = _Scan(replay, start, thorough=thorough)
-    for portion in portions(file, start.end, size):
+    for portion in portions(file, start.end, end):
         scan.take(portion)
     verdict = open_law.judge_tail(Tail(size, scan.end - 1, scan.bad_start, scan.reach))
     match verdict:
@@ -116,9 +123,10 @@ def _read_main(
             keep = at
         case open_law.Keep():
             keep = size
+    torn = keep < end or bool(file.read(end, size - end).strip(b"\0"))
     position = Position(keep, scan.lines, scan.last_batch, scan.suspect)
     used = Size(kept.position.end, kept.bytes) if kept else Size()
-    return _Main(size, position, written_ms, scan.lines - start.lines, used)
+    return _Main(size, torn, position, written_ms, scan.lines - start.lines, used)
 
 
 class _Scan:
@@ -260,6 +268,7 @@ def _resolve(files: Files, path: str, replay: Replay, main: _Main) -> Image:
     return Image(
         records=replay.records,
         main_size=main.size,
+        main_torn=main.torn,
         position=main.position,
         written_ms=main.written_ms,
         sidecars=tuple(kept),
@@ -314,7 +323,7 @@ def entries(files: Files, path: str, after: int = 0) -> Iterator[Entry]:
     if files.stat(_join(path, MAIN)) is None:
         return
     with closing(files.open(_join(path, MAIN))) as file:
-        for portion in portions(file, 0, file.size()):
+        for portion in portions(file, 0, whole_end(file)):
             for line in portion.lines:
                 if codec.broken(line):
                     return

@@ -354,6 +354,9 @@ class CrashFile:
             node.cache += bytes(size - len(node.cache))
             node.pending.append(Truncate(size))
 
+    def set_modified(self, mtime_ns: int) -> None:
+        self._node.mtime_ns = mtime_ns
+
     def flush(self) -> None:
         fault = self._files.step(f"flush {self._name}")
         node = self._node

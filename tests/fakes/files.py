@@ -53,6 +53,10 @@ class MemoryFile:
         del node.data[size:]
         node.data.extend(bytes(size - len(node.data)))
 
+    def set_modified(self, mtime_ns: int) -> None:
+        """Its files have no times."""
+        self._get()
+
     def flush(self) -> None:
         self._get()
 

@@ -106,6 +106,10 @@ class LifeFile:
         self._change()
         self._file.truncate(size)
 
+    def set_modified(self, mtime_ns: int) -> None:
+        self._check()
+        self._file.set_modified(mtime_ns)
+
     def flush(self) -> None:
         self._check()
         self._file.flush()

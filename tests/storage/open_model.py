@@ -36,6 +36,8 @@ def before_show(found: open_law.Found) -> list[object]:
     """Steps that must all have been done when the records are shown, whatever their order."""
     must: list[object] = []
     if found.main_size > found.main_keep:
+        if found.main_torn:
+            must.append(open_law.KeepAside(found.main_keep))
         must.append(log_law.CutBack(log_law.MAIN, found.main_keep))
     must += [log_law.CutBack(name, keep) for name, size, keep in found.sidecars if size > keep]
     if found.fsync:

@@ -14,7 +14,7 @@ from eukhed.errors import Corrupt
 from eukhed.host.files import SystemFile, SystemFiles
 from eukhed.storage import codec, heads
 from eukhed.storage.batch import Batch, session_batch
-from eukhed.storage.heads import Heads, Key, head_of, read_head
+from eukhed.storage.heads import Heads, Key, Seen, head_of, read_head
 from eukhed.storage.listing_law import Candidate, Head
 from eukhed.storage.records import Conversation, Document, Entry, SessionScope
 from eukhed.storage.staging import create_session
@@ -53,7 +53,7 @@ class Counting(SystemFiles):
 def test_a_fresh_session(tmp_path: Path) -> None:
     make(tmp_path)
     files = Counting()
-    assert read_head(files, str(tmp_path), SHOP) == Head("/home/u/shop", "Shop", archived=False)
+    assert read_head(files, str(tmp_path), SHOP).head == Head("/home/u/shop", "Shop", archived=False)
     assert files.opened == ["main.jsonl", "doc-2.jsonl"]
 
 
@@ -96,7 +96,7 @@ def test_the_quick_read_is_the_replayed_one(
         with (place / "doc-2.jsonl").open("ab") as file:
             file.write(codec.sidecar_line(len(steps) + 2, 0, payload) + b'{"form')
     files = Counting()
-    assert read_head(files, str(directory), SHOP) == expected
+    assert read_head(files, str(directory), SHOP).head == expected
     assert files.opened == ["main.jsonl", "doc-2.jsonl"], "it was not replayed"
     if "unconfirmed" not in steps:
         assert heads._replayed_head(FILES, str(place)) == expected
@@ -109,7 +109,7 @@ def test_a_document_in_another_commit_is_found_by_replay(tmp_path: Path) -> None
     later = Batch()
     later.create_document(Document(id=9, kind="eukhed.session", scope=SessionScope()), {"cwd": "/x"})
     commit(place, later)
-    assert read_head(FILES, str(tmp_path), SHOP) == Head("/x")
+    assert read_head(FILES, str(tmp_path), SHOP).head == Head("/x")
 
 
 def test_preallocated_zeros_at_the_end(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_preallocated_zeros_at_the_end(tmp_path: Path) -> None:
     commit(place, renamed)
     with (place / "main.jsonl").open("ab") as file:
         file.write(bytes(1 << 20))
-    assert read_head(FILES, str(tmp_path), SHOP).name == "n"
+    assert read_head(FILES, str(tmp_path), SHOP).head.name == "n"
 
 
 def test_what_has_no_head_says_why(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_legacy_head_is_its_first_line(tmp_path: Path, version: int | None) ->
     (tmp_path / "old.jsonl").write_text(
         json.dumps(line | ({"version": version} if version else {})) + "\nnot JSON"
     )
-    assert read_head(FILES, str(tmp_path), OLD) == Head(line["cwd"])
+    assert read_head(FILES, str(tmp_path), OLD).head == Head(line["cwd"])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_legacy_file_without_a_header(tmp_path: Path, data: bytes) -> None:
 
 def test_a_head_is_known_for_one_state_of_its_file() -> None:
     kept, key, head = Heads(), Key(1, 2, 3), Head("/x", "n", archived=True)
-    kept.put("a", key, head)
+    kept.put("a", key, Seen(head, settled=True))
     assert kept.get("a", key) == head
     for other in (Key(9, 2, 3), Key(1, 9, 3), Key(1, 2, 9)):
         assert kept.get("a", other) is None
@@ -180,7 +180,7 @@ def test_a_head_is_known_for_one_state_of_its_file() -> None:
 def test_the_cache_file(tmp_path: Path) -> None:
     path, key, head = str(tmp_path / "heads.json"), Key(1, 2, 3), Head("/é", "n", archived=True)
     kept = Heads()
-    kept.put("a", key, head)
+    kept.put("a", key, Seen(head, settled=True))
     kept.save(FILES, path, "/sessions")
     written = os.stat(path)
     assert Heads.load(FILES, path, "/sessions").get("a", key) == head
@@ -207,7 +207,7 @@ def test_a_cache_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> No
             raise OSError(28, "full")
 
     kept = Heads()
-    kept.put("a", Key(1, 2, 3), Head("/x"))
+    kept.put("a", Key(1, 2, 3), Seen(Head("/x"), settled=True))
     (tmp_path / "heads.json").write_text("old")
     with pytest.raises(OSError, match="full"):
         kept.save(Failing(), str(tmp_path / "heads.json"), "/s")

@@ -115,7 +115,8 @@ def finds(draw: st.DrawFn) -> open_law.Found:
     for number in range(draw(st.integers(0, 3))):
         length = draw(st.integers(0, 9))
         sidecars.append((f"doc-{number}.jsonl", length, draw(st.integers(0, length))))
-    return open_law.Found(draw(st.booleans()), size, keep, draw(st.integers(0, keep)), tuple(sidecars))
+    torn = size > keep and draw(st.booleans())
+    return open_law.Found(draw(st.booleans()), size, keep, torn, draw(st.integers(0, keep)), tuple(sidecars))
 
 
 @given(finds())
@@ -131,7 +132,7 @@ def test_open_plan(found: open_law.Found) -> None:
     if changes and flushes:
         assert max(changes) < min(flushes)
     aside = [at for at, step in enumerate(steps) if isinstance(step, open_law.KeepAside)]
-    assert len(aside) == (found.main_size > found.main_keep)
+    assert len(aside) == found.main_torn
     if found.fsync and found.main_size >= 0 and found.suspect < found.main_keep:
         assert open_law.Rewrite(found.suspect, found.main_keep) in steps
 

@@ -53,14 +53,18 @@ def traced(place: Path, inject: str, commits: int, log: Path) -> subprocess.Comp
     )
 
 
+SIDECAR, MAIN = "pwritev2", "pwrite64"  # how a sidecar is written, and how main.jsonl
 FAULTS = [
-    ("pwritev2", "ENOSPC"),
-    ("pwritev2", "EIO"),
-    ("pwritev2", "EDQUOT"),
+    *((call, error) for call in (SIDECAR, MAIN) for error in ("ENOSPC", "EDQUOT", "EFBIG", "EIO")),
     ("fdatasync", "EIO"),
     ("fdatasync", "ENOSPC"),
     ("fsync", "EIO"),
+    ("rename", "EIO"),
+    ("rename", "ENOSPC"),
+    ("ftruncate", "EIO"),
+    ("unlink", "EIO"),
 ]
+MET = {SIDECAR: 7, MAIN: 5, "fdatasync": 10, "fsync": 4, "rename": 1, "ftruncate": 1, "unlink": 1}
 
 
 @needs_strace
@@ -68,11 +72,12 @@ FAULTS = [
 def test_each_call_fails_once(call: str, error: str, tmp_path: Path) -> None:
     """log_enospc, log_poison: the k-th call fails, for every k of an open and its first commits."""
     met: Counter[str] = Counter()
+    commits = 11 if call in {"rename", "ftruncate", "unlink"} else 5  # up to a document that is written anew
     for k in range(1, 40):
         place = tmp_path / f"{k}"
         place.mkdir()
         log = tmp_path / f"{k}.log"
-        done = traced(place, f"{call}:error={error}:when={k}", 5, log)
+        done = traced(place, f"{call}:error={error}:when={k}", commits, log)
         injected = "(INJECTED)" in log.read_text()
         if not injected:
             break
@@ -82,16 +87,18 @@ def test_each_call_fails_once(call: str, error: str, tmp_path: Path) -> None:
         there = count(read_records(FILES, str(place)))
         tried = last + (words["failed"] or words["poisoned"] or words["opened"] == 0)
         assert last <= there <= tried, (k, done.stdout, there)
-        if call == "pwritev2":
+        if call not in {"fdatasync", "fsync"}:
             assert not words["poisoned"], (k, done.stdout, done.stderr)
+        if call in {"rename", "ftruncate", "unlink"}:
+            assert there == last == commits - 1, "what is done after the acknowledgement fails no commit"
         if words["failed"]:
             assert last >= 3, "it did not work on"
         goes_on(place, there)
     else:
         pytest.fail("the injection never ended")
-    assert met["injected"] >= {"pwritev2": 10, "fdatasync": 10, "fsync": 4}[call]
-    if call == "pwritev2":
-        assert met["failed"] >= 8
+    assert met["injected"] >= MET[call], met
+    if call in {SIDECAR, MAIN}:
+        assert met["failed"] >= 4, met
     if call == "fdatasync":
         assert met["poisoned"] >= 8
 
@@ -110,10 +117,22 @@ def goes_on(place: Path, there: int) -> None:
 
 
 @needs_strace
-@pytest.mark.parametrize("k", [1, 4, 8, 11])
-def test_an_undo_that_fails_poisons(k: int, place: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("call", [SIDECAR, MAIN, "fdatasync"])
+def test_a_call_that_is_interrupted_is_made_again(call: str, place: Path, tmp_path: Path) -> None:
+    """Each second one: nobody but the kernel and the call knows of it."""
     log = tmp_path / "log"
-    done = traced(place, f"pwritev2:error=ENOSPC:when={k} ftruncate:error=EIO", 5, log)
+    done = traced(place, f"{call}:error=EINTR:when=1+2", 12, log)
+    assert log.read_text().count("(INJECTED)") >= 5
+    last, words = said(done.stdout)
+    assert (last, words["failed"], words["poisoned"]) == (11, 0, 0)
+    assert count(read_records(FILES, str(place))) == last
+
+
+@needs_strace
+@pytest.mark.parametrize(("call", "k"), [(SIDECAR, 1), (SIDECAR, 3), (SIDECAR, 6), (MAIN, 2), (MAIN, 4)])
+def test_an_undo_that_fails_poisons(call: str, k: int, place: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = traced(place, f"{call}:error=ENOSPC:when={k} ftruncate:error=EIO", 5, log)
     last, words = said(done.stdout)
     assert words["poisoned"] == 1, (done.stdout, done.stderr)
     there = count(read_records(FILES, str(place)))
@@ -141,11 +160,10 @@ def test_nothing_is_acknowledged_before_it_is_flushed(place: Path, tmp_path: Pat
         if commits <= 2:
             since = []
             continue  # opened; begun
-        appended = [name for call, name in since if call == "pwritev2"]
-        assert "main.jsonl" in appended
-        at = since.index(("pwritev2", "main.jsonl"))
-        for name in appended[: appended.index("main.jsonl")]:
-            assert ("fdatasync", name) in since[:at], since
+        at = since.index((MAIN, "main.jsonl"))
+        for call_before, name_before in since[:at]:
+            if call_before == SIDECAR and name_before != "main.jsonl":
+                assert ("fdatasync", name_before) in since[:at], since
         assert ("fdatasync", "main.jsonl") in since[at:], since
         since = []
     assert commits >= 12
