@@ -9,28 +9,23 @@ it writes (core.fsync=all), as a mint always does. `mint_process` is a mint by a
 imports included. After each round all is read back: the store by verify, git by the number of its commits.
 """
 
-import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
-import anyio
+from sides import alternate, main
 
 from eukhed.bundles.bundle import BundleFiles, read_directory
 from eukhed.bundles.manifest import Manifest, encode
 from eukhed.bundles.store import BundleStore
-from eukhed.host.clock import SystemClock
+from eukhed.host.blocking import BlockingHost, finish
 from eukhed.host.files import SystemFiles
-from eukhed.host.off_loop import SystemOffLoop
-from eukhed.host.process import SystemProcesses
-from eukhed.host.seam import Host
 
 VERSIONS = 12
 LISTED = 1000
@@ -40,16 +35,6 @@ PARTS: dict[str, Any] = {
     "memory": b"The weekly report comes on Fridays.\n",
     "evals": {f"e{number}": b'{"input": {}, "output": {}}' for number in range(2)},
 }
-
-MINT = """
-import sys, anyio
-from eukhed.bundles.bundle import read_directory
-sys.path.insert(0, {here!r})
-from mint import store_in
-store = store_in({directory!r})
-head = store.record("triage").hash if store.versions("triage") else ""
-anyio.run(store.mint, read_directory(store._files, {source!r}), head, "better")
-"""
 
 
 class CountedFiles(SystemFiles):
@@ -63,9 +48,7 @@ class CountedFiles(SystemFiles):
 
 
 def store_in(directory: str) -> BundleStore:
-    clock = SystemClock()
-    host = Host(clock, CountedFiles(), SystemProcesses(clock), SystemOffLoop())
-    return BundleStore(host, os.path.join(directory, "subharnesses"))
+    return BundleStore(BlockingHost(files=CountedFiles()), os.path.join(directory, "subharnesses"))
 
 
 def bundle(number: int, name: str = "triage") -> BundleFiles:
@@ -89,18 +72,15 @@ def write(bundle_files: BundleFiles, directory: str) -> None:
 
 
 def mint(directory: str) -> list[float]:
-    async def main() -> list[float]:
-        store, head, took = store_in(directory), "", []
-        for number in range(VERSIONS):
-            files = bundle(number)
-            before = time.perf_counter()
-            head = (await store.mint(files, head, "better")).hash
-            took.append(time.perf_counter() - before)
-        assert store.verify("triage") == []
-        assert len(store.lineage("triage")) == VERSIONS
-        return took[1:]
-
-    return anyio.run(main)
+    store, head, took = store_in(directory), "", []
+    for number in range(VERSIONS):
+        files = bundle(number)
+        before = time.perf_counter()
+        head = finish(store.mint(files, head, "better")).hash
+        took.append(time.perf_counter() - before)
+    assert store.verify("triage") == []
+    assert len(store.lineage("triage")) == VERSIONS
+    return took[1:]
 
 
 def git(directory: str, *config: str) -> list[float]:
@@ -120,111 +100,78 @@ def git(directory: str, *config: str) -> list[float]:
     return took[1:]
 
 
+def eukhed(directory: str, *words: str) -> str:
+    """The command line, as a process of its own."""
+    command = [sys.executable, "-m", "eukhed", "--home", directory, "bundle", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 def mint_process(directory: str) -> list[float]:
-    took = []
-    source, here = os.path.join(directory, "source"), os.path.dirname(os.path.abspath(__file__))
-    script = MINT.format(here=here, directory=directory, source=source)
+    """`eukhed bundle mint`, its start and its imports included."""
+    took, more = [], []
+    source = os.path.join(directory, "source")
     for number in range(VERSIONS // 3):
         write(bundle(number), source)
         before = time.perf_counter()
-        subprocess.run([sys.executable, "-c", script], check=True)
+        made = json.loads(eukhed(directory, "mint", source, *more, "--json"))
         took.append(time.perf_counter() - before)
+        more = ["--parent", made["hash"], "--why", "better"]
     store = store_in(directory)
     assert len(store.lineage("triage")) == VERSIONS // 3
     assert read_directory(SystemFiles(), source) == store.files("triage")
     return took[1:]
 
 
-def load(directory: str) -> list[float]:
+def reading(directory: str) -> dict[str, list[float]]:
+    """Of 1,000 names: the time to list one, to load one, and to list one by the command line."""
     store = store_in(directory)
-    anyio.run(store.mint, bundle(0))
-    took = []
-    for _ in range(200):
-        before = time.perf_counter()
-        store.load("triage")
-        took.append(time.perf_counter() - before)
-    return took
-
-
-def listing(directory: str) -> list[float]:
-    """The time for one name of 1,000."""
-    store = store_in(directory)
-
-    async def fill() -> None:
-        for number in range(LISTED):
-            await store.mint(bundle(number, f"b{number}"))
-
-    anyio.run(fill)
-    took = []
+    for number in range(LISTED):
+        finish(store.mint(bundle(number, f"b{number}")))
+    took: dict[str, list[float]] = {"list_one_name": [], "load": [], "list_one_name_process": []}
     for _ in range(3):
         before = time.perf_counter()
         assert len(store.manifests()) == LISTED
-        took.append((time.perf_counter() - before) / LISTED)
+        took["list_one_name"].append((time.perf_counter() - before) / LISTED)
+        before = time.perf_counter()
+        assert len(json.loads(eukhed(directory, "list", "--layer", "home", "--json"))) == LISTED
+        took["list_one_name_process"].append((time.perf_counter() - before) / LISTED)
+    for number in range(LISTED):
+        before = time.perf_counter()
+        store.load(f"b{number}")
+        took["load"].append(time.perf_counter() - before)
     return took
 
 
-def alternate(
-    place: str, rounds: int, contenders: dict[str, Callable[[str], list[float]]]
-) -> dict[str, float]:
-    """The median of each contender's samples, in ms."""
-    found: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
-        for name, contender in contenders.items():
-            directory = tempfile.mkdtemp(dir=place)
-            found[name] += contender(directory)
-            shutil.rmtree(directory)
-    return {name: round(statistics.median(samples) * 1000, 3) for name, samples in found.items()}
+def median_ms(samples: Iterable[Sequence[float]]) -> float:
+    """Over all rounds."""
+    return round(statistics.median(chain.from_iterable(samples)) * 1000, 3)
 
 
 def measure(place: str, rounds: int) -> dict[str, Any]:
     durable = ("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync")
-    mints = alternate(
-        place,
-        rounds,
-        {
-            "mint": mint,
-            "git_commit": git,
-            "git_commit_durable": lambda d: git(d, *durable),
-            "mint_process": mint_process,
-        },
-    )
+    sides: dict[str, Callable[[str], list[float]]] = {
+        "mint": mint,
+        "git_commit": git,
+        "git_commit_durable": lambda directory: git(directory, *durable),
+        "mint_process": mint_process,
+    }
+    mints = {name: median_ms(samples) for name, samples in alternate(place, rounds, sides).items()}
     CountedFiles.flushed = 0
-    directory = tempfile.mkdtemp(dir=place)
-    mint(directory)
-    shutil.rmtree(directory)
+    alternate(place, 1, {"mint": mint})
     flushed = CountedFiles.flushed
-    reads = alternate(place, 1, {"load": load, "list_one_name": listing})
+    (reads,) = alternate(place, 1, {"reads": reading})["reads"]
     return {
-        "ms": mints | reads,
+        "ms": mints | {name: median_ms([samples]) for name, samples in reads.items()},
         "mint_to_git_commit": round(mints["mint"] / mints["git_commit"], 3),
         "mint_process_to_git_commit": round(mints["mint_process"] / mints["git_commit"], 3),
         "mint_to_git_commit_durable": round(mints["mint"] / mints["git_commit_durable"], 3),
         "directory_flushes_a_mint": round(flushed / VERSIONS, 1),
+        "git": subprocess.run(
+            ["git", "--version"], check=True, capture_output=True, text=True
+        ).stdout.strip(),
+        "filesystem": SystemFiles().filesystem(place),
     }
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--out")
-    arguments.add_argument("--rounds", type=int, default=7)
-    arguments.add_argument("--directory", default=None)
-    given = arguments.parse_args()
-    place = tempfile.mkdtemp(dir=given.directory)
-    try:
-        found = measure(place, given.rounds)
-    finally:
-        shutil.rmtree(place)
-    found["git"] = subprocess.run(
-        ["git", "--version"], check=True, capture_output=True, text=True
-    ).stdout.strip()
-    found["filesystem"] = SystemFiles().filesystem(os.path.dirname(place))
-    found["python"] = sys.version.split()[0]
-    text = json.dumps(found, indent=1)
-    print(text)
-    if given.out:
-        with open(given.out, "w", encoding="ascii") as file:
-            file.write(text + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, 7, measure)

@@ -268,7 +268,7 @@ def test_lineage_reads_like_a_log(shop: Shop) -> None:
     store.record_run("triage", RunNote(WallMs(int(time.time() * 1000)), 2, why="out of calls"))
     status, out, err = shop.call("lineage", "triage")
     assert (status, err) == (0, "")
-    when = time.strftime("%b %H:", time.localtime())
+    when = time.strftime(" %b ", time.localtime())
     header, *lines = out.splitlines()
     assert header.split() == ["VERSION", "HASH", "MADE", "PARENT", "WHY"]
     first, second, third = (one["hash"][7:15] for one in made)
