@@ -31,7 +31,7 @@ def sessions(at: Places, *, archived: bool) -> list[dict[str, Any]]:
     return [
         {
             "id": row.id, "name": row.name, "cwd": row.cwd, "state": "asleep", "active": False,
-            "archived": row.archived, "modified": row.modified_ms, "work": [],
+            "archived": row.archived, "modified": row.modified_ms, "work": [], "parent": row.parent or None,
         }
         for row in rows(at)
         if archived or not row.archived

@@ -8,7 +8,9 @@ from typing import Final
 TIMED_OUT: Final = 124
 OUR_TROUBLE: Final = 125
 SIGNALLED: Final = 128
-AS_RUNS: Final = frozenset({"run", "attach", "wait", "rerun", "bash"})  # they exit with a run's status
+AS_RUNS: Final = frozenset(
+    {"run", "attach", "wait", "rerun", "bash", "spawn"}
+)  # they exit with a run's status
 TOLD_BEFORE: Final = frozenset({2, 4, 5})  # usage, no daemon, no such thing: said before a run was touched
 
 

@@ -17,14 +17,15 @@ from eukhed.client.connection import daemon_runs
 from eukhed.client.ids import command_id
 from eukhed.errors import Broken, Busy, NoDaemon, SessionAlreadyActive
 from eukhed.host import system_host
-from eukhed.host.seam import Identity, Liveness
+from eukhed.host.seam import Host, Identity, Liveness
 from eukhed.storage.description import amend as amend_storage
 from eukhed.storage.lease import Lease
 from eukhed.storage.legacy import import_listed
 from eukhed.storage.listing import SessionRow
+from eukhed.storage.plain import words
 from eukhed.storage.reading import read_records
 from eukhed.storage.records import Task
-from eukhed.storage.runs import COMMAND, run_row
+from eukhed.storage.runs import CHILD, COMMAND
 
 TRIES_MAX: Final = 5
 
@@ -118,7 +119,7 @@ def work_of(context: Context, row: SessionRow) -> list[Any]:
 
 
 def going_on(context: Context, row: SessionRow) -> list[dict[str, Any]]:
-    """The runs of a session whose processes live."""
+    """The runs of a session whose processes live, and its children that have such."""
     if row.legacy:
         return []
     host = system_host()
@@ -126,13 +127,23 @@ def going_on(context: Context, row: SessionRow) -> list[dict[str, Any]]:
         records = read_records(host.files, context.places.storage(row.id))
     except Broken:
         return []  # a damaged session tells of no run; who opens it is told of the damage
-    tasks = [task for task in records.tasks.values() if task.kind == COMMAND and not task.terminal]
-    return [
-        {"kind": "run", "run": task.id} | {key: told[key] for key in ("address", "command")}
-        for task in tasks
-        if any(host.processes.liveness(one) is not Liveness.DEAD for one in _processes(task))
-        and (told := run_row(task, row.id, row.name, host.clock.wall_ms()))
-    ]
+    tasks = [task for task in records.tasks.values() if task.kind in {COMMAND, CHILD} and not task.terminal]
+    return [_named(task, row) for task in tasks if _lives(context, host, task)]
+
+
+def _named(task: Task, row: SessionRow) -> dict[str, Any]:
+    address, kind = f"{row.name}/{task.id}", "run" if task.kind == COMMAND else "child"
+    return {"kind": kind, "run": task.id, "address": address, "command": words(task.input["argv"])}
+
+
+def _lives(context: Context, host: Host, task: Task) -> bool:
+    if task.kind == CHILD:
+        child = str(task.input["session"])
+        there = host.files.stat(context.places.storage(child)) is not None
+        return there and bool(
+            going_on(context, SessionRow(child, child, "", 0, archived=False, legacy=False))
+        )
+    return any(host.processes.liveness(one) is not Liveness.DEAD for one in _processes(task))
 
 
 def _processes(task: Task) -> list[Identity]:
@@ -155,7 +166,7 @@ def _attend(context: Context, row: SessionRow, work: list[Any], again: list[str]
     """Have a worker follow the runs that go on, so that it can end them."""
     try:
         with Client(context.places, relaunch=False) as client:
-            client.request("run_record", {"run": work[0]["run"]}, session=row.id, looks=True)
+            client.request("reopen", {}, session=row.id, command_id=command_id())
     except NoDaemon as error:
         raise Busy(
             f"runs of {row.name} go on, and no daemon runs that could end them",

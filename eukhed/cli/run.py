@@ -98,8 +98,13 @@ def begin(
     session: finding.Session,
     argv: Sequence[str],
     body: dict[str, Any],
+    *,
+    as_child: bool = False,
 ) -> int:
-    """Submit a run, with this process's input and terminal, and show it and its further tries."""
+    """Submit a run, with this process's input and terminal, and show it and its further tries.
+
+    With `as_child` it is one of a child session that is made for it.
+    """
     settings = chosen(context, flags)
     tty = _tty(flags, settings, as_json=context.json)
     body |= {"tty": tty, "window": WINDOW, "stdin": submission.stdin_kind(detached=flags.detach, tty=tty)}
@@ -120,7 +125,8 @@ def begin(
         return outcome, finish(context, outcome, plan, picture)
 
     with Early(ENDING) as early:
-        answer = submitted(client, session, body)
+        answer = submitted(client, session, body, "spawn" if as_child else "run")
+        session = finding.Session(answer["session"], answer["name"])
         if flags.detach or answer.get("once"):
             return _detached(context, client, answer)
         _tell_started(context, client, answer, settings)
@@ -148,11 +154,13 @@ def _tty(flags: Options, settings: Chosen, *, as_json: bool) -> bool:
     return not as_json and is_terminal(0) and is_terminal(1)
 
 
-def submitted(client: Client, session: finding.Session, body: dict[str, Any]) -> dict[str, Any]:
+def submitted(
+    client: Client, session: finding.Session, body: dict[str, Any], command: str = "run"
+) -> dict[str, Any]:
     """Submit a run, once whatever is lost on the way; return the daemon's answer."""
     descriptors = (0,) if body["stdin"] == "handed" else ()
     answer: dict[str, Any] = client.request(
-        "run", body, session=session.id, command_id=command_id(), descriptors=descriptors
+        command, body, session=session.id, command_id=command_id(), descriptors=descriptors
     )
     return answer
 
@@ -166,7 +174,9 @@ def _attachment(
     made again, from the first byte.
     """
     attachment = Attachment(client, session.id, answer["run"], tty=name_of(1, 0, 2))
-    if repeated:
+    if "attachment" not in answer:  # of a child
+        attachment.first(lines=None)
+    elif repeated:
         client.tell("detach_client", {"attachment": answer["attachment"]}, session=session.id)
         attachment.first(lines=None)
     else:

@@ -3,6 +3,7 @@
 import argparse
 import os
 import time
+from collections.abc import Iterator
 from typing import Any, Final
 
 from eukhed.cli.context import Context, Options, is_terminal
@@ -12,7 +13,7 @@ from eukhed.client.client import Client
 from eukhed.errors import NoDaemon
 
 HEADS: Final = ("NAME", "STATE", "USED", "DIRECTORY", "WORK")
-KEYS: Final = ("id", "name", "cwd", "state", "active", "archived", "modified", "work")
+KEYS: Final = ("id", "name", "cwd", "state", "active", "archived", "modified", "work", "parent")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +40,7 @@ def run(context: Context, flags: Options) -> int:
         context.say("no sessions")
         return 0
     home, now_ms = os.path.expanduser("~"), int(time.time() * 1000)
+    found = list(_in_order(found))
     rows = [_row(one, home, now_ms, exact=context.loud > 0) for one in found]
     drawn = table(HEADS, rows, width=WIDTH_MAX if is_terminal(1) else None, cut_at="WORK")
     if not flags.no_header:
@@ -51,8 +53,24 @@ def run(context: Context, flags: Options) -> int:
     return 0
 
 
+def _in_order(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield each session with its children below it; a child whose parent is not listed stands by itself."""
+    listed = {one["id"] for one in found}
+    below: dict[str, list[dict[str, Any]]] = {}
+    for one in found:
+        if one.get("parent") in listed:
+            below.setdefault(one["parent"], []).append(one)
+    left = [one | {"depth": 0} for one in reversed(found) if one.get("parent") not in listed]
+    while left:
+        one = left.pop()
+        yield one
+        left += [child | {"depth": one["depth"] + 1} for child in reversed(below.get(one["id"], []))]
+
+
 def _row(one: dict[str, Any], home: str, now_ms: int, *, exact: bool) -> list[str]:
     used = moment(one["modified"], now_ms, exact=True) if exact else ago(one["modified"], now_ms)
     work = ", ".join(work_line(item) for item in one.get("work") or [])
     where = plain(home_path(str(one.get("cwd") or ""), home))
-    return [plain(str(one["name"] or "·" + one["id"][-4:])), one["state"], used, where, plain(work)]
+    name = plain(str(one["name"] or "·" + one["id"][-4:]))
+    drawn = f"{'  ' * (one['depth'] - 1)}└ {name}" if one["depth"] else name
+    return [drawn, one["state"], used, where, plain(work)]

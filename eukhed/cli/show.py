@@ -17,8 +17,10 @@ from eukhed.cli.runs import exit_word
 from eukhed.errors import NotFound
 from eukhed.host.files import SystemFiles
 from eukhed.storage.listing import SessionRow
+from eukhed.storage.plain import words
 from eukhed.storage.reading import entries
-from eukhed.storage.runs import run_row
+from eukhed.storage.records import Task, Terminal
+from eukhed.storage.runs import CHILD, run_row, state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +44,9 @@ def run(context: Context, flags: Options) -> int:
     if flags.record is not None:
         context.out(_record(context, row, flags.record))
         return 0
+    if (child := _child(context, row, named.run)) is not None:
+        _show_child(context, row, child)
+        return 0
     task = disk.task(context.places, row, named.run)
     told = run_row(task, row.id, row.name, int(time.time() * 1000))
     names = list(task.input.get("envNames", []))
@@ -55,6 +60,31 @@ def run(context: Context, flags: Options) -> int:
     for key, value in _facts(told, task.input):
         context.out(f"{key:<11}{value}")
     return 0
+
+
+def _child(context: Context, row: SessionRow, number: int | None) -> Task | None:
+    """Return the child of this number; None for a run."""
+    task = None if number is None else disk.records(context.places, row).tasks.get(number)
+    return task if task is not None and task.kind == CHILD else None
+
+
+def _show_child(context: Context, row: SessionRow, task: Task) -> None:
+    memos, result = task.memos or {}, (task.state.result or {}) if isinstance(task.state, Terminal) else {}
+    name, run = memos.get("name"), memos.get("run")
+    told = {
+        "child": f"{row.name}/{task.id}",
+        "session": task.input["session"],
+        "name": name,
+        "run": None if run is None else f"{name}/{run}",
+        "command": words(task.input["argv"]),
+        "state": state_of(task),
+    } | {key: result.get(key) for key in ("exit", "signal", "error")}
+    if context.json:
+        context.out(to_json(told))
+        return
+    for key, value in told.items():
+        if value is not None:
+            context.out(f"{key:<11}{plain(str(value))}")
 
 
 def _facts(told: dict[str, Any], asked: dict[str, Any]) -> list[tuple[str, str]]:

@@ -15,8 +15,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from eukhed.cli.render import plain, seconds
+from eukhed.storage.plain import words
 from eukhed.storage.records import Task
-from eukhed.storage.runs import COMMAND, run_row
+from eukhed.storage.runs import CHILD, COMMAND, run_row, state_of
 
 ENDED: Final = 5  # ended runs, and entries of no run, that are shown one by one
 UNCUT: Final = 1 << 20  # columns where nothing is cut
@@ -97,6 +98,9 @@ def _origin(value: Mapping[str, Any]) -> str:
 
 
 def _task(record: int, value: Mapping[str, Any]) -> str:
+    if value["kind"] == CHILD:
+        task = msgspec.convert(value, Task)
+        return f"child {record}  {state_of(task)}  {(task.memos or {}).get('name', '')}  {words(task.input['argv'])}"
     if value["kind"] != COMMAND:
         return f"task {record}  {value['kind']}  {value['state']['status']}"
     row = run_row(msgspec.convert(value, Task), "", "", int(time.time() * 1000))

@@ -96,6 +96,10 @@ COMMANDS: Final = (
         ("eukhed bash api 'git log --oneline -5'", "eukhed bash api -d 'make test | tail -20'"),
     ),
     Command(
+        "spawn", "run", "changes", True, "run a command in a child session of a session", "spawn",
+        ("eukhed spawn api -- claude -p 'fix the tests'", "eukhed spawn api -d --name build -- make"),
+    ),
+    Command(
         "detach", "run", "changes", False, "detach the clients that are attached; the runs go on", "detach",
         ("eukhed detach", "eukhed detach shop/14"),
     ),

@@ -267,17 +267,24 @@ def _changes(batch: Batch, draft: Draft) -> Iterator[Change]:
     yield from draft.documents.values()
 
 
-def session_batch(session_id: str, name: str, cwd: str, created_at_ms: int) -> Batch:
-    """The first batch of a session: its root conversation, and the document that says what it is."""
+def session_batch(
+    session_id: str, name: str, cwd: str, created_at_ms: int, parent: tuple[str, int] | None = None
+) -> Batch:
+    """The first batch of a session: its root conversation, and the document that says what it is.
+
+    `parent`: the session that it is a child of, and the task there that it was made for.
+    """
     batch = Batch()
     batch.put_conversation(Conversation(id=ROOT_CONVERSATION))
     document = Document(id=ROOT_CONVERSATION + 1, kind=SESSION_KIND, scope=SessionScope())
-    about = {
+    about: dict[str, Json] = {
         "session": session_id,
         "name": name,
         "cwd": cwd,
         "createdAt": created_at_ms,
         "engine": "command",
     }
+    if parent is not None:
+        about["parent"] = {"session": parent[0], "task": parent[1]}
     batch.create_document(document, about)
     return batch

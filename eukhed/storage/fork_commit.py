@@ -171,7 +171,7 @@ def _put_session(records: Records, batch: Batch, wanted: Wanted, conversation: i
     content = None if document is None else records.content(document)
     if document is None or not isinstance(content, dict):
         raise Corrupt(MAIN, 0, "no session's document")
-    kept = {key: value for key, value in content.items() if key != "archived"}
+    kept = {key: value for key, value in content.items() if key not in {"archived", "parent"}}
     kept |= {
         "session": wanted.session,
         "name": wanted.name,

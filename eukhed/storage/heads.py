@@ -22,7 +22,7 @@ from eukhed.storage.reading import read_records
 from eukhed.storage.records import SESSION_KIND, SessionScope
 from eukhed.storage.staging import fresh_token
 
-CACHE_FORMAT: Final = 1
+CACHE_FORMAT: Final = 2
 FIRST_LOOK_BYTES: Final = 4096  # most first and last lines are shorter; what is longer is read on
 
 
@@ -45,6 +45,7 @@ class _Kept(msgspec.Struct, frozen=True, array_like=True):
     cwd: str
     name: str
     archived: bool
+    parent: str
 
 
 class _Cache(msgspec.Struct, frozen=True):
@@ -103,7 +104,10 @@ class Heads:
             file.close()
         if cache is not None and cache.directory == directory:
             heads._known = {
-                place: (Key(kept.inode, kept.mtime_ns, kept.size), Head(kept.cwd, kept.name, kept.archived))
+                place: (
+                    Key(kept.inode, kept.mtime_ns, kept.size),
+                    Head(kept.cwd, kept.name, kept.archived, kept.parent),
+                )
                 for place, kept in cache.heads.items()
             }
         return heads
@@ -116,7 +120,10 @@ class Heads:
         """
         if not self._changed:
             return
-        kept = {place: _Kept(*key, *head) for place, (key, head) in self._known.items()}
+        kept = {
+            place: _Kept(*key, head.cwd, head.name, head.archived, head.parent)
+            for place, (key, head) in self._known.items()
+        }
         fresh = f"{path}.{fresh_token()}"
         file = files.open(fresh, write=True, create=True, exclusive=True)
         try:
@@ -236,7 +243,9 @@ def head_of(content: Any) -> Head:
     cwd, name = content.get("cwd"), content.get("name", "")
     if not isinstance(cwd, str) or not cwd or not isinstance(name, str):
         raise NoHead("the session's document has no cwd, or a name that is no text")
-    return Head(cwd, name, bool(content.get("archived")))
+    parent = content.get("parent")
+    of = parent.get("session") if isinstance(parent, dict) else None
+    return Head(cwd, name, bool(content.get("archived")), of if isinstance(of, str) else "")
 
 
 def _first_line(file: File) -> bytes:

@@ -223,7 +223,7 @@ class _Build:
         self._batch, self._size = Batch(), 0
 
     def _about(self, content: dict[str, Any]) -> dict[str, Any]:
-        kept = {key: value for key, value in content.items() if key != "archived"}
+        kept = {key: value for key, value in content.items() if key not in {"archived", "parent"}}
         wanted = self._wanted
         return kept | {
             "session": wanted.session, "name": wanted.name, "cwd": wanted.cwd, "createdAt": wanted.now_ms,

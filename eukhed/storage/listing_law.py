@@ -52,6 +52,7 @@ class Head(NamedTuple):
     cwd: str
     name: str = ""  # empty: it has none of its own
     archived: bool = False
+    parent: str = ""  # the session that it is a child of; empty: of none
 
 
 class Fact(NamedTuple):
@@ -71,6 +72,7 @@ class SessionRow(NamedTuple):
     modified_ms: int
     archived: bool
     legacy: bool
+    parent: str = ""  # the session that it is a child of; empty: of none
 
 
 class _Ranked(NamedTuple):
@@ -90,7 +92,13 @@ def rows(facts: Iterable[Fact]) -> list[SessionRow]:
         if modified_ns is None or head is None or not head.cwd:
             continue
         row = SessionRow(
-            session, head.name or session, head.cwd, modified_ns // NS_PER_MS, head.archived, legacy
+            session,
+            head.name or session,
+            head.cwd,
+            modified_ns // NS_PER_MS,
+            head.archived,
+            legacy,
+            head.parent,
         )
         ranked.append(_Ranked(-modified_ns, session, place, row))
     ranked.sort(key=attrgetter("oldness_ns", "id", "place"))

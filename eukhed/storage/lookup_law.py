@@ -83,11 +83,12 @@ def directories(cwd: str, repository: str | None, home: str) -> Iterator[str]:
 def by_directory(rows: Sequence[SessionRow], cwd: str, repository: str | None, home: str) -> Verdict:
     """The session of a directory or of the nearest parent; of several the one used last.
 
-    `rows` are in the listing's order, so the one used last comes first. Archived ones are never meant.
+    `rows` are in the listing's order, so the one used last comes first. Archived ones and children are never
+    meant.
     """
     looked = tuple(directories(cwd, repository, home))
     for directory in looked:
-        here = tuple(row for row in rows if row.cwd == directory and not row.archived)
+        here = tuple(row for row in rows if row.cwd == directory and not row.archived and not row.parent)
         if here:
             return Found(here[0], here[1:])
     return Missing(looked)

@@ -10,16 +10,26 @@ from typing import Any, Final, Literal, NamedTuple
 from eukhed.host.seam import Files
 from eukhed.storage.plain import words
 from eukhed.storage.reading import entries
-from eukhed.storage.records import Entry, Pending, Task, Terminal
+from eukhed.storage.records import Entry, Outcome, Pending, Task, Terminal
 
 COMMAND: Final = "command"
+CHILD: Final = (
+    "child"  # a task: a session that a spawn made, until its command is over; and the entry that says so
+)
 OUTPUT: Final = "output"  # data: {stream, offset, length, text | base64 | crc}
 DROPPED: Final = "dropped"  # data: {stream, offset, length}: the cap took these bytes
 BASH: Final = "bash"  # data: {line, exit | signal | error, cut}: a shell line is over; its messages say it
 RESTORED: Final = "restored"  # data: {text, at}: another worker took the run up
 
 Stream = Literal["out", "err"]
-STATES: Final = {"failed": "failed", "aborted": "stopped", "orphaned": "interrupted", "faulted": "lost"}
+OUTCOMES: Final[dict[str, Outcome]] = {
+    "done": "completed",
+    "failed": "failed",
+    "stopped": "aborted",
+    "interrupted": "orphaned",
+    "lost": "faulted",
+}
+STATES: Final = {outcome: state for state, outcome in OUTCOMES.items()}
 
 
 class Span(NamedTuple):
@@ -42,8 +52,6 @@ def state_of(task: Task) -> str:
         return "queued"
     if not isinstance(state, Terminal):
         return "running"
-    if state.outcome == "completed":
-        return "done"
     return STATES[state.outcome]
 
 

@@ -22,6 +22,7 @@ from eukhed.wire.clients import Connection
 from eukhed.wire.network import Network
 
 if TYPE_CHECKING:
+    from eukhed.supervisor.children import Children
     from eukhed.supervisor.commands import Commands
     from eukhed.supervisor.descriptors import Descriptors
     from eukhed.supervisor.drain import Drain
@@ -77,6 +78,7 @@ class House:
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # of clients
     creating: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(1))  # one new session at a time
     jobs: "Jobs" = field(kw_only=True)
+    children: "Children" = field(kw_only=True)
     heads: Heads = field(default_factory=Heads)  # of sessions that were listed
     counts: Counts = field(default_factory=Counts)
 

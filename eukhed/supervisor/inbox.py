@@ -19,7 +19,7 @@ from eukhed.errors import (
     UnknownWorker,
 )
 from eukhed.host.seam import Identity
-from eukhed.supervisor import sessions, status
+from eukhed.supervisor import sessions, status, subtree
 from eukhed.supervisor.drain_law import Cause
 from eukhed.supervisor.house import LOG, House, told
 from eukhed.supervisor.keepers import Keeper, keeper_of, take_in
@@ -27,7 +27,6 @@ from eukhed.supervisor.links import opened
 from eukhed.supervisor.records import Unreadable
 from eukhed.supervisor.routing import Held
 from eukhed.supervisor.routing_law import Phase
-from eukhed.supervisor.stopping import StopOrder
 from eukhed.wire.clients import Connection
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import Command, Failure, Response
@@ -35,6 +34,7 @@ from eukhed.wire.messages import Command, Failure, Response
 Handler = Callable[[House, Command, dict[str, Any]], Awaitable[dict[str, Any]]]
 WORKERS_ONLY: Final = frozenset(
     {"begin", "authenticate", "quiesce", "release", "leave", "client_gone", "client_here"}
+    | {"begin_child", "child_plan", "child_made", "child_begun", "settle_child"}
 )
 
 
@@ -59,6 +59,7 @@ def take(house: House, connection: Connection, command: Command) -> None:
 def _pass_on(house: House, connection: Connection, command: Command, session: str) -> None:
     keeper = keeper_of(house, session)
     held = keeper.route.take(connection, command, draining=house.drain.ends)
+    keeper.wake()
     if command.command_id is not None:
         house.descriptors.claim(command.command_id, keeper.route)
     if held is not None:
@@ -110,22 +111,22 @@ async def reopen(house: House, command: Command, _body: dict[str, Any]) -> dict[
 
 
 async def kill_session(house: House, command: Command, body: dict[str, Any]) -> dict[str, Any]:
-    """Close the session's worker and keep the session: idle only, or its work ends too (`force`)."""
-    keeper, left = house.keepers.get(_session(command)), house.kept.pop(_session(command), None)
-    if left is not None:
+    """Close the session's worker and keep the session: idle only, or its work ends too (`force`), its children's as well."""
+    actor, session = str(body.get("actor", "a client")), _session(command)
+    if (left := house.kept.pop(session, None)) is not None:
         await house.records.remove(left)
+    if body.get("mode", "if_idle") == "force":
+        return {"stopped": await subtree.end(house, session, actor)}
+    keeper = house.keepers.get(session)
     if keeper is None:
         return {"stopped": False}
-    actor = str(body.get("actor", "a client"))
-    if body.get("mode", "if_idle") != "force":
-        await house.drain.one_if_idle(house, keeper, actor)
-        return {"stopped": True}
-    order = StopOrder("force", actor)
-    keeper.stop(order)
-    await order.settled.wait()
-    if order.error is not None:
-        raise order.error
+    await house.drain.one_if_idle(house, keeper, actor)
     return {"stopped": True}
+
+
+async def spawn(house: House, command: Command, body: dict[str, Any]) -> dict[str, Any]:
+    """Make a child of a session, with a run; answered when that was executed, and again for each repeat."""
+    return await house.children.spawn(house, command, body)
 
 
 async def fire_global_job(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
@@ -191,4 +192,5 @@ OWN: Final[dict[str, Handler]] = {
     "register": register,
     "fire_global_job": fire_global_job,
     "look_at_jobs": look_at_jobs,
+    "spawn": spawn,
 }

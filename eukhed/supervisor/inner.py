@@ -39,6 +39,8 @@ class Inner(Connection):
             self._answered = anyio.Event()
             keeper = keeper_of(self._house, self._session)
             keeper.route.take(self, command, draining=self._house.drain.ends)
+            if command_id is not None:
+                self._house.descriptors.claim(command_id, keeper.route)
             await self._answered.wait()
             try:
                 return self._told()

@@ -62,6 +62,7 @@ class Keeper:
         self.work: list[Any] = []
         self.asks: list[Any] = []
         self.direct: list[Any] = []  # clients on channels of their own: {client, pid, owner?}
+        self.children: list[dict[str, Any]] = []  # unsettled ones: {task, session}
         self.next_job: Any = None  # its next scheduled job, if it has one: {job, at}
         self.next_job_at: Any = None  # and when
         self.adopted = False
@@ -70,6 +71,7 @@ class Keeper:
         self._life: Life | None = None
         self._stop: StopOrder | None = None
         self._reopen = anyio.Event()
+        self._wanted = anyio.Event()  # what is made to leave as a lost one is to come back
         self._scope: anyio.CancelScope | None = None  # of what a stop interrupts
         self._over = False  # nothing of it comes back
         self._was_ready = False
@@ -88,11 +90,12 @@ class Keeper:
             return
         present = self._stop
         if present is not None and (order.mode != "force" or present.mode == "force"):
-            self._house.start(_settle_like, order, present)
+            self._house.start(stopping.settle_like, order, present)
             return
         if present is not None:
-            self._house.start(_settle_like, present, order)
+            self._house.start(stopping.settle_like, present, order)
         self._stop = order
+        self._wanted = anyio.Event()
         if self._scope is not None:
             self._scope.cancel()
         elif self._life is not None:
@@ -108,6 +111,14 @@ class Keeper:
         """Start over after a give-up, with an empty window."""
         self._reopen.set()
 
+    async def risen(self) -> None:
+        """Return when one that was given up starts over, or is gone."""
+        await self._reopen.wait()
+
+    def wake(self) -> None:
+        """One that was parked comes back."""
+        self._wanted.set()
+
     @property
     def link(self) -> Link | None:
         """The way to ask the worker itself; None while it cannot be asked."""
@@ -122,6 +133,8 @@ class Keeper:
         """The worker says what it does and what it waits for."""
         self.work, self.asks = list(state.get("work") or ()), list(state.get("waiting") or ())
         self.direct = list(state.get("direct") or ())
+        self.children = list(state.get("children") or ())
+        self._house.children.heard(self._house, self.record.session, self.children)
         self.next_job, self.next_job_at = state.get("next_job"), state.get("next_job_at")
         self.route.name = str(state.get("name") or self.route.name)
 
@@ -146,6 +159,8 @@ class Keeper:
             self.route.refuse_waiting(OurFault(f"the session could not be served: {told(error)}"))
         finally:
             self._over = True
+            self._reopen.set()
+            self._house.children.back(self._house, self)
             if self._house.keepers.get(self.record.session) is self:
                 del self._house.keepers[self.record.session]
                 self._house.jobs.look(
@@ -203,7 +218,7 @@ class Keeper:
         if await self._leaves_work():
             again = StopOrder("force", "a new supervisor" if self._stop is None else self._stop.actor)
             if self._stop is not None:
-                self._house.start(_settle_like, self._stop, again)
+                self._house.start(stopping.settle_like, self._stop, again)
             return await self.end_work(again)
         await self._house.records.remove(self.record)
         if self._stop is not None:
@@ -227,6 +242,14 @@ class Keeper:
         return await self._house.host.off_loop(
             lambda: unattended.has_runs(files, artifacts, self.record.session)
         )
+
+    async def parked(self) -> Stage | None:
+        """Down while its parent is, unless a client wants it; its runs go on."""
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            stop.settle("stopped")
+        self._restored = True
+        return await self._down("the worker of its parent failed", self._wanted.wait)
 
     async def _ask_revival(self) -> Stage | None:
         answer = await revival.ask(self._house, self.record)
@@ -296,6 +319,7 @@ class Keeper:
         if self._was_ready:
             self.route.announce("session_back", {"at": now.wall_ms()})
         self._was_ready = True
+        self._house.children.back(self._house, self)
         self._house.jobs.look(self.record.session)
 
     async def _uninterrupted(self, act: Callable[[], Awaitable[Any]]) -> bool:
@@ -318,6 +342,7 @@ class Keeper:
             record_ours=self._house.keepers.get(self.record.session) is self,
             stop_asked=self._stop is not None and self._stop.mode != "lost",
             leaving=self._house.drain.ends,
+            as_lost=self._stop is not None and self._stop.mode == "lost",
             said_goodbye=said_goodbye,
         )
         match lifecycle_law.verdict(facts):
@@ -325,6 +350,8 @@ class Keeper:
                 return Stage(self.retire)
             case lifecycle_law.Verdict.KEEP | lifecycle_law.Verdict.IGNORE:
                 return None
+            case lifecycle_law.Verdict.PARK:
+                return Stage(self.parked)
             case lifecycle_law.Verdict.FAILURE:
                 return await self._failed(failure)
 
@@ -345,11 +372,15 @@ class Keeper:
 
     async def _pause(self, reason: str, pause_ms: int) -> Stage | None:
         clock = self._house.host.clock
-        self.route.phase = Phase.PAUSED
-        self.route.announce("session_lost", {"reason": reason, "at": clock.wall_ms()})
+        self._house.children.leave(self._house, self)
         self.next_try_at = WallMs(clock.wall_ms() + pause_ms)
+        return await self._down(reason, lambda: clock.sleep_ms(pause_ms))
+
+    async def _down(self, reason: str, until: Callable[[], Awaitable[Any]]) -> Stage | None:
+        self.route.phase = Phase.PAUSED
+        self.route.announce("session_lost", {"reason": reason, "at": self._house.host.clock.wall_ms()})
         await self.note(flush=False, lifecycle="recovering", last_error=reason)
-        if await self._uninterrupted(lambda: clock.sleep_ms(pause_ms)):
+        if await self._uninterrupted(until):
             return Stage(self.launch)
         return await self._judge(Broken(reason))
 
@@ -362,10 +393,6 @@ class Keeper:
         await revival.settle(self._house, self.record, "worker_gave_up")
         self._house.counts.sessions_given_up += 1
         LOG.error("session %s is given up: %s", self.route.name, reason)
+        self._house.children.back(self._house, self)
         self.route.announce("session_gave_up", {"reason": reason, "at": self._house.host.clock.wall_ms()})
         return Stage(self.given_up)
-
-
-async def _settle_like(order: StopOrder, other: StopOrder) -> None:
-    await other.settled.wait()
-    order.settle(other.outcome, other.error)

@@ -79,6 +79,7 @@ async def listed(house: House, _command: Command, body: dict[str, Any]) -> dict[
                 "archived": row.archived,
                 "modified": row.modified_ms,
                 "work": list(keeper.work) if keeper is not None else [],
+                "parent": row.parent or None,
             }
         )
     return {"sessions": told, "unread": dict(house.heads.unread)}
@@ -128,20 +129,62 @@ async def make(house: House, session: str, cwd: str, named_after: str | None) ->
     Raises:
         Refused: its directory is gone.
     """
-    files, storage = house.host.files, house.settings.places.storage(session)
     async with house.creating:
-        if await house.host.off_loop(lambda: files.stat(storage) is not None):
+        if not await _is_made(house, session):
+            at = await _directory(house, cwd)
+            await _create(house, session, fresh_name(await rows(house), named_after or at), at)
+
+
+class Parent(NamedTuple):
+    """Whose child a session is."""
+
+    session: str
+    name: str
+    task: int
+
+
+async def make_child(house: House, session: str, cwd: bytes, name: str | None, parent: Parent) -> None:
+    """Make the session of this id, a child, unless it is there; `name`: what it is to be called.
+
+    Raises:
+        Refused: its directory is gone, or is no UTF-8; or another session has that name.
+        Invalid: it is no name.
+    """
+    try:
+        text = cwd.decode()
+    except UnicodeDecodeError:
+        raise Refused(f"{cwd.decode(errors='replace')} is no UTF-8, so it can have no session") from None
+    if name is not None:
+        check_name(name)
+    async with house.creating:
+        if await _is_made(house, session):
             return
-        at = await house.host.off_loop(lambda: canonical(files, cwd))
-        found = await house.host.off_loop(lambda: files.stat(at))
-        if found is None or found.kind != "directory":
-            raise Refused(f"there is no directory {cwd}; nothing was started in another one")
-        await _create(house, session, fresh_name(await rows(house), named_after or at), at)
+        at, known = await _directory(house, text), await rows(house)
+        if name is not None and any(row.name == name for row in known):
+            raise Refused(f"there is a session {name!r} already", next=[["eukhed", "sessions", "--all"]])
+        chosen = name or fresh_name(known, f"{parent.name}.{parent.task}")
+        await _create(house, session, chosen, at, (parent.session, parent.task))
 
 
-async def _create(house: House, session: str, name: str, cwd: str) -> None:
+async def _is_made(house: House, session: str) -> bool:
+    files, storage = house.host.files, house.settings.places.storage(session)
+    return await house.host.off_loop(lambda: files.stat(storage) is not None)
+
+
+async def _directory(house: House, cwd: str) -> str:
+    files = house.host.files
+    at = await house.host.off_loop(lambda: canonical(files, cwd))
+    found = await house.host.off_loop(lambda: files.stat(at))
+    if found is None or found.kind != "directory":
+        raise Refused(f"there is no directory {cwd}; nothing was started in another one")
+    return at
+
+
+async def _create(
+    house: House, session: str, name: str, cwd: str, parent: tuple[str, int] | None = None
+) -> None:
     files, places = house.host.files, house.settings.places
-    first = session_batch(session, name, cwd, house.host.clock.wall_ms())
+    first = session_batch(session, name, cwd, house.host.clock.wall_ms(), parent)
     await house.host.off_loop(lambda: create_session(files, places.sessions, session, first))
 
 

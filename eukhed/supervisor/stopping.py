@@ -38,6 +38,12 @@ class StopOrder:
             self.settled.set()
 
 
+async def settle_like(order: StopOrder, other: StopOrder) -> None:
+    """Settle an order as another one is settled, when it is."""
+    await other.settled.wait()
+    order.settle(other.outcome, other.error)
+
+
 async def entomb(house: House, record: Record, order: StopOrder) -> Record:
     """Write down that this worker is meant to stop. `force` goes on without it on a full disk (rulings 42).
 

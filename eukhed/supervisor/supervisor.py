@@ -20,6 +20,7 @@ import anyio
 from eukhed.errors import ConnectionLost, EukhedError
 from eukhed.host.seam import Host
 from eukhed.supervisor import boot, housekeeping, keepers, listener, passivation
+from eukhed.supervisor.children import Children
 from eukhed.supervisor.commands import Commands
 from eukhed.supervisor.descriptors import Descriptors
 from eukhed.supervisor.drain import Drain
@@ -92,6 +93,7 @@ def _house(
         Descriptors(),
         Drain(),
         jobs=Jobs(),
+        children=Children(),
     )
 
 

@@ -23,13 +23,14 @@ async def end_all(house: House, actor: str) -> None:
     files, artifacts = house.host.files, house.settings.places.artifacts
     async with anyio.create_task_group() as tasks:
         for session in await house.host.off_loop(lambda: unattended.sessions(files, artifacts)):
-            tasks.start_soon(_end, house, session, actor)
+            tasks.start_soon(end, house, session, actor)
     while house.kept:  # else a later boot would bring back what was ended
         _, record = house.kept.popitem()
         await house.records.remove(record)
 
 
-async def _end(house: House, session: str, actor: str) -> None:
+async def end(house: House, session: str, actor: str) -> None:
+    """End what still runs of one session that no worker serves."""
     LOG.info("session %s has runs and no worker: one is started to end them", session)
     keeper = Keeper(house, launching.record_for(house, session), Phase.STOPPING)
     house.keepers[session] = keeper

@@ -16,6 +16,7 @@ from eukhed.timing import Timing
 from eukhed.wire.messages import WorkerSpec
 from eukhed.wire.network import Network
 from eukhed.worker.busy import BusyJournal
+from eukhed.worker.children import Children
 from eukhed.worker.events import Events
 from eukhed.worker.gate import Gate
 from eukhed.worker.handed import Handed
@@ -95,6 +96,7 @@ class Desk:
     events: Events
     session: Session
     runs: Runs
+    children: Children
     tree: SessionTree
     rewinds: Rewinds
     viewers: Viewers
@@ -117,6 +119,7 @@ class Desk:
             "instance": self.spec.instance,
             "sequence": self.events.sequence,
             "work": [item.told() for item in self.work.items()],
+            "children": self.children.unsettled(),
             "waiting": [],
             "direct": [client.about for client in self.uplink.direct.values()],
             "next_job": upcoming,

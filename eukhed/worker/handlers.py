@@ -11,7 +11,7 @@ from eukhed.errors import Invalid, NotFound, Permission
 from eukhed.host.sockets import close_all
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import SUPERVISOR, Command, Event
-from eukhed.worker import state_commands
+from eukhed.worker import child_commands, state_commands
 from eukhed.worker.attachments import from_offsets
 from eukhed.worker.desk import Desk
 from eukhed.worker.direct import direct
@@ -251,25 +251,29 @@ def client_gone(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     return {}
 
 
-HANDLERS: Final[dict[str, Handler]] = {
-    "run": run,
-    "attach": attach,
-    "wait": wait,
-    "run_record": run_record,
-    "stop_run": stop_run,
-    "withdraw": withdraw,
-    "next_try": next_try,
-    "runs": runs,
-    "direct": direct,
-    "follow_session": follow_session,
-    "amend_session": amend_session,
-    "send": send_text,
-    "fire_job": fire_job,
-    "quiesce": quiesce,
-    "release": release,
-    "leave": leave,
-    "state": state,
-} | state_commands.HANDLERS
+HANDLERS: Final[dict[str, Handler]] = (
+    {
+        "run": run,
+        "attach": attach,
+        "wait": wait,
+        "run_record": run_record,
+        "stop_run": stop_run,
+        "withdraw": withdraw,
+        "next_try": next_try,
+        "runs": runs,
+        "direct": direct,
+        "follow_session": follow_session,
+        "amend_session": amend_session,
+        "send": send_text,
+        "fire_job": fire_job,
+        "quiesce": quiesce,
+        "release": release,
+        "leave": leave,
+        "state": state,
+    }
+    | state_commands.HANDLERS
+    | child_commands.HANDLERS
+)
 QUICK: Final[dict[str, QuickHandler]] = {
     "input": give_input,
     "resize": resize,

@@ -146,6 +146,13 @@ def as_asked(told: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in asked.items() if value is not None}
 
 
+def as_body(told: Mapping[str, Any], env: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """The body of a `run` that makes what a record says, for another session."""
+    same = ("umask", "nice", "rows", "cols", "stdin", "inside")
+    asked = as_asked(told) | {key: told[key] for key in same if key in told}
+    return asked | {"limits": [list(limit) for limit in told["limits"]], "env": dict(env), "detach": True}
+
+
 _MISSING: Final = object()
 
 

@@ -115,7 +115,13 @@ class Session:
         return await self._committer.commit(batch)
 
     async def submit(
-        self, number: int, command: str, told: Mapping[str, Any], keeper: Identity | None = None
+        self,
+        number: int,
+        command: str,
+        told: Mapping[str, Any],
+        keeper: Identity | None = None,
+        *,
+        kind: str = COMMAND,
     ) -> None:
         """A run was asked for: the submission and the task that is pending.
 
@@ -126,7 +132,7 @@ class Session:
             Task(
                 id=number,
                 conversation_id=self.conversation,
-                kind=COMMAND,
+                kind=kind,
                 state=Pending(),
                 input=dict(told),
                 background=True,
@@ -169,6 +175,14 @@ class Session:
     async def executed(self, number: int, command: Identity, at_ms: int) -> None:
         """The command runs."""
         await self._change(number, memos={"command": list(command), "startedAt": at_ms})
+
+    async def child_made(self, number: int) -> None:
+        """The session of a child is there; from here on it is never made again."""
+        await self._change(number, memos={}, running=True)
+
+    async def child_begun(self, number: int, run: int, name: str, at_ms: int) -> None:
+        """The child has a run; from here on it gets no other."""
+        await self._change(number, memos={"run": run, "name": name, "startedAt": at_ms}, running=True)
 
     async def asked_to_stop(self, number: int, actor: str, how: str) -> None:
         """Somebody stops the run; written before the command is told."""

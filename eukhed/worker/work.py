@@ -28,6 +28,8 @@ class Item(NamedTuple):
         told = self._asdict()
         if self.kind in RUNS:
             told |= {"run": self.id, "command": self.title}
+        elif self.kind == "child":
+            told |= {"command": self.title}
         return told
 
 

@@ -35,6 +35,7 @@ from eukhed.wire.network import Channel, DescriptorChannel, Network
 from eukhed.worker import direct, direct_clients, listener, orphan
 from eukhed.worker.bench import Bench
 from eukhed.worker.busy import BusyJournal
+from eukhed.worker.children import Children
 from eukhed.worker.desk import Desk, Mode
 from eukhed.worker.events import Events
 from eukhed.worker.gate import Gate
@@ -151,6 +152,7 @@ async def _live(desk: Desk, sockets: listener.Sockets, link: Channel, descriptor
     tasks.start_soon(desk.busy.keep)
     tasks.start_soon(desk.tree.keep)
     taken_up = await desk.runs.take_up()
+    await desk.children.take_up()
     tasks.start_soon(listener.accept_supervisors, desk, sockets.frames)
     tasks.start_soon(listener.accept_descriptors, desk, sockets.descriptors)
     tasks.start_soon(direct_clients.accept, desk)
@@ -201,6 +203,7 @@ async def _leave(desk: Desk, mode: Mode) -> None:
         for run in desk.runs.live():
             desk.tasks.start_soon(run.stop, desk.leaving.actor, None, None)
         await desk.runs.end_tries()
+        await desk.children.end_all(desk.leaving.actor)
         await desk.work.idle()
     try:
         await desk.busy.record(busy=bool(desk.work))
@@ -270,6 +273,7 @@ def _desk(
         events,
         session,
         runs,
+        Children(gate, bench),
         tree,
         Rewinds(session, tree, runs, gate, work_set),
         Viewers(host, uplink, session.id, tasks),

@@ -7,5 +7,5 @@ def of_end(code: int | None, signal: int | None, timed_out: bool) -> int:
 
 
 def of_trouble(command: str, status: int) -> int:
-    shows_a_run = command in ("run", "attach", "wait", "rerun", "bash")
+    shows_a_run = command in ("run", "attach", "wait", "rerun", "bash", "spawn")
     return 125 if shows_a_run and status not in (2, 4, 5) else status

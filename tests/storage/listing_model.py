@@ -32,7 +32,7 @@ def newer(one: dict[str, Any], other: dict[str, Any]) -> int:
     return 0
 
 
-def rows(facts: list[dict[str, Any]]) -> list[tuple[str, str, str, int, bool, bool]]:
+def rows(facts: list[dict[str, Any]]) -> list[tuple[str, str, str, int, bool, bool, str]]:
     shown = [
         fact for fact in facts if fact["modified_ns"] is not None and fact["head"] and fact["head"]["cwd"]
     ]
@@ -44,6 +44,7 @@ def rows(facts: list[dict[str, Any]]) -> list[tuple[str, str, str, int, bool, bo
             fact["modified_ns"] // 10**6,
             fact["head"]["archived"],
             fact["legacy"],
+            fact["head"].get("parent", ""),
         )
         for fact in sorted(shown, key=cmp_to_key(newer))
     ]

@@ -29,7 +29,7 @@ def directory(rows: list[SessionRow], cwd: str, repository: str | None, home: st
         path = here[:length]
         if path != here and house[:length] == path:
             continue  # the home directory, or one that holds it
-        ids = [row.id for row in rows if components(row.cwd) == path and not row.archived]
+        ids = [row.id for row in rows if components(row.cwd) == path and not (row.archived or row.parent)]
         if ids:
             return ids
     return []

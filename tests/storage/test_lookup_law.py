@@ -40,6 +40,7 @@ ROW_LISTS = st.lists(
         st.integers(0, 3),
         st.booleans(),
         st.booleans(),
+        st.sampled_from(["", "01"]),
     ),
     max_size=6,
     unique_by=lambda row: row.id,
@@ -66,7 +67,7 @@ def test_lookup_word_exact(rows: list[SessionRow], wanted: str) -> None:
 def test_lookup_directory_is_its_model(
     rows: list[SessionRow], cwd: str, repository: str | None, home: str
 ) -> None:
-    """lookup_directory_nearest, lookup_used_last: as the model; the others are told in their order."""
+    """lookup_directory_nearest, lookup_used_last, lookup_no_child: as the model; the others are told in their order."""
     verdict = by_directory(rows, cwd, repository, home)
     expected = lookup_model.directory(rows, cwd, repository, home)
     if isinstance(verdict, Found):

@@ -10,7 +10,7 @@ _eukhed() {
     esac
   done
   case $command in
-    "") words="a archive attach bash bundle clean completion config cron delete demo detach doctor export fork help import job kill laws log logs ls metrics new ps rename reopen rerun rewind rewind-plan rpc run runs search send service sessions show shutdown start state status stop supervise top unarchive wait withdraw --help --json --home --socket --quiet --verbose --color --version" ;;
+    "") words="a archive attach bash bundle clean completion config cron delete demo detach doctor export fork help import job kill laws log logs ls metrics new ps rename reopen rerun rewind rewind-plan rpc run runs search send service sessions show shutdown spawn start state status stop supervise top unarchive wait withdraw --help --json --home --socket --quiet --verbose --color --version" ;;
     run) words="--tty --no-tty --detach --on-signal --session --queue --after --after-any --once --retry --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     runs) words="--session --all --state --label --job --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
@@ -22,6 +22,7 @@ _eukhed() {
     withdraw) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     job) words="--queue --after --after-any --once --retry --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     bash) words="--detach --on-signal --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
+    spawn) words="--tty --no-tty --detach --on-signal --name --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     detach) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     log|logs) words="--session --raw --follow --since --until --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     show) words="--session --env --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;

@@ -15,6 +15,7 @@ _eukhed() {
     'withdraw:take back a run that is queued, or the next try of one that failed'
     'job:the same as `run --detach`, for programs - prints the address, and leaves'
     'bash:run a line of a shell that joins the conversation of a session'
+    'spawn:run a command in a child session of a session'
     'detach:detach the clients that are attached; the runs go on'
     'log:print what runs wrote, from the disk'
     'logs:print what runs wrote, from the disk'
@@ -88,6 +89,7 @@ _eukhed() {
     withdraw) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     job) compadd -- '--queue' '--after' '--after-any' '--once' '--retry' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
     bash) compadd -- '--detach' '--on-signal' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
+    spawn) compadd -- '--tty' '--no-tty' '--detach' '--on-signal' '--name' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     detach) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     log|logs) compadd -- '--session' '--raw' '--follow' '--since' '--until' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     show) compadd -- '--session' '--env' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
