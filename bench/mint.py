@@ -5,8 +5,8 @@
 Contenders take turns (A B A B) and the median of the rounds is told. A round is a fresh store, or a fresh repository,
 and some versions of one bundle after another, timed one by one; the first is not counted. `git_commit` is
 `git add -A` and `git commit`, one process each, as a script makes them; `git_commit_durable` asks git to flush what
-it writes (core.fsync=all), as a mint always does. `mint_process` is a mint by a Python process of its own, start and
-imports included. After each round all is read back: the store by verify, git by the number of its commits.
+it writes (core.fsync=all), as a mint always does. `*_process` is the command line, start and imports included.
+After each round all is read back: the store by verify, git by the number of its commits.
 """
 
 import json
