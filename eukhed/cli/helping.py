@@ -23,7 +23,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "2    usage",
         "3    busy: there is work (`shutdown --if-idle`)",
         "4    no daemon runs",
-        "5    no such session, run or setting, or a name that several have",
+        "5    no such session, run, job, bundle or setting, or a name that several have",
         "",
         "run, attach and wait exit with the command's own status, and keep their trouble out of its way:",
         "124  the time was over",
