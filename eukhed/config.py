@@ -40,7 +40,7 @@ def parse(text: str, path: str) -> Config:
     bundle = _section(table, "bundle", path, problems)
     default = Config()
     return Config(
-        _value(output, "output.cap", _size, default.output_cap_bytes, path, problems),
+        _value(output, "output.cap", _cap, default.output_cap_bytes, path, problems),
         _value(run, "run.grace", duration_ms, default.grace_ms, path, problems),
         _value(daemon, "daemon.lost_exit", duration_ms, default.lost_exit_ms, path, problems),
         _value(daemon, "daemon.unsafe_filesystem", _truth, default.unsafe_filesystem, path, problems),
@@ -80,6 +80,13 @@ def _count(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     raise ValueError(f"{value!r} is no number from 1")
+
+
+def _cap(value: Any) -> int:
+    size = _size(value)
+    if size < MIB:
+        raise ValueError(f"{value!r} is less than 1 MiB, the first part of an output that is always kept")
+    return size
 
 
 def _truth(value: Any) -> bool:

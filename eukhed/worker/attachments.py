@@ -105,9 +105,8 @@ class Attachment:
         while offset < segment.end:
             while self._credit <= 0:
                 await self._credited.wait()
-            for part in await self._reader.read(
-                stream, offset, min(CHUNK, segment.end - offset, self._credit)
-            ):
+            size = min(CHUNK, segment.end - offset, self._credit)
+            for part in await self._reader.read(stream, offset, size, segment.end):
                 await self._show_part(stream, part)
                 offset = part.offset + len(part.data) + part.dropped
         self._after[stream] = offset

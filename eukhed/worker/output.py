@@ -53,11 +53,15 @@ class Reader:
         self._source = source
         self._open: dict[Stream, tuple[int, File]] = {}
 
-    async def read(self, stream: Stream, offset: int, size: int) -> list[Part]:
-        """The bytes [offset, offset + size) of a stream, whole and in order; what is not there is dropped."""
-        if size <= INLINE:
-            return self._read(stream, offset, size)
-        return await self._host.off_loop(partial(self._read, stream, offset, size))
+    async def read(self, stream: Stream, offset: int, size: int, until: int = 0) -> list[Part]:
+        """The bytes [offset, offset + size) of a stream, whole and in order; what is not there is dropped.
+
+        What is missing from `offset` on is told at once, as far as it reaches up to `until`: who is gigabytes
+        behind a flood does not go through zeros.
+        """
+        if size <= INLINE and until <= offset + size:
+            return self._read(stream, offset, size, until)
+        return await self._host.off_loop(partial(self._read, stream, offset, size, until))
 
     def close(self) -> None:
         """Give the descriptors back."""
@@ -65,7 +69,12 @@ class Reader:
             file.close()
         self._open.clear()
 
-    def _read(self, stream: Stream, offset: int, size: int) -> list[Part]:
+    def _read(self, stream: Stream, offset: int, size: int, until: int) -> list[Part]:
+        if until > offset + size:
+            for gap in self._source.dropped(stream, offset, until):
+                if gap.start == offset:
+                    return [Part(offset, b"", gap.end - offset)]
+                break
         file = self._file(stream)
         data = file.read(offset, size) if file else b""
         return parts(data, offset, size, self._source.dropped(stream, offset, offset + size))

@@ -7,19 +7,19 @@ pace: the bytes are safe in their file, and the worker stays free for others.
 
 import zlib
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from eukhed.storage.plain import plain
 from eukhed.storage.runs import DROPPED, OUTPUT
 from eukhed.worker import output_law
 from eukhed.worker.bench import Bench
 from eukhed.worker.follow import Growth
-from eukhed.worker.output import Gap, Reader
+from eukhed.worker.output import Gap, Part, Reader
 from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
 
 GATHER_MS: Final = 100
 BATCH_BYTES: Final = 1024 * 1024
-POKE_BYTES: Final = 8 * 1024 * 1024
+POKE_BYTES: Final = 4 * 1024 * 1024
 PACE_BYTES_PER_S: Final = 16 * 1024 * 1024
 
 Told = tuple[str, Mapping[str, Any]]
@@ -36,6 +36,15 @@ class Source(Protocol):
     def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]: ...
     async def write_down(self, told: list[Told]) -> None: ...
     def look(self) -> None: ...
+
+
+class Next(NamedTuple):
+    """What is read next of a stream: so many bytes, out of all that is there up to an offset."""
+
+    stream: Stream
+    offset: int
+    size: int
+    until: int
 
 
 class Transcript:
@@ -57,7 +66,9 @@ class Transcript:
             while True:
                 self._look()
                 size = sum(self._source.segments.sizes.values())
-                if size - told >= POKE_BYTES:  # a holder looks seldom at files that rested
+                if (
+                    size - told >= POKE_BYTES
+                ):  # a holder looks seldom at files that rested (law cap_told_early)
                     self._source.look()
                     told = size
                 await growth.grown(watched=self._source.viewers > 0)
@@ -76,8 +87,7 @@ class Transcript:
                         with clock.limit(GATHER_MS):
                             await segments.ended()
                     continue
-                count = sum(segment.end - segment.start for segment in batch)
-                await self._write(batch)
+                count = await self._write(batch)
                 if count >= BATCH_BYTES and not segments.over:
                     with clock.limit(1000 * count // PACE_BYTES_PER_S):
                         await segments.ended()
@@ -98,7 +108,7 @@ class Transcript:
             if stat is not None:
                 self._source.segments.grow(stream, stat.size)
 
-    def _next(self) -> list[Segment]:
+    def _next(self) -> list[Next]:
         """What comes next, up to a batch; a stream that the list lost the order of comes first."""
         segments = self._source.segments
         if segments.behind(self._entered):
@@ -111,29 +121,32 @@ class Transcript:
         for segment in due:
             if room <= 0:
                 break
-            end = min(segment.end, segment.start + room)
-            room -= end - segment.start
-            batch.append(Segment(segment.stream, segment.start, end))
+            size = min(segment.end - segment.start, room)
+            room -= size
+            batch.append(Next(segment.stream, segment.start, size, segment.end))
         return batch
 
-    async def _write(self, batch: list[Segment]) -> None:
+    async def _write(self, batch: list[Next]) -> int:
+        """Make the entries of a batch; how many bytes were read for them."""
         told: list[Told] = []
-        for segment in batch:
-            told += await self._told(segment)
+        entered: dict[Stream, int] = {}
+        count = 0
+        for stream, offset, size, until in batch:
+            for part in await self._reader.read(stream, offset, size, until):
+                told += _entries(stream, part)
+                count += len(part.data)
+                entered[stream] = part.offset + len(part.data) + part.dropped
         await self._source.write_down(told)
-        for segment in batch:
-            self._entered[segment.stream] = segment.end
+        self._entered |= entered
+        return count
 
-    async def _told(self, segment: Segment) -> list[Told]:
-        """The entries of one segment; what is not kept any more is an entry of its own."""
-        stream = segment.stream
-        told: list[Told] = []
-        for part in await self._reader.read(stream, segment.start, segment.end - segment.start):
-            if part.dropped:
-                told.append((DROPPED, {"stream": stream, "offset": part.offset, "length": part.dropped}))
-            pieces = output_law.plan(part.data, part.offset)
-            told += [(OUTPUT, _data(stream, piece, part.data, part.offset)) for piece in pieces]
-        return told
+
+def _entries(stream: Stream, part: Part) -> list[Told]:
+    """The entries of what was read; what is not kept any more is an entry of its own."""
+    if part.dropped:
+        return [(DROPPED, {"stream": stream, "offset": part.offset, "length": part.dropped})]
+    pieces = output_law.plan(part.data, part.offset)
+    return [(OUTPUT, _data(stream, piece, part.data, part.offset)) for piece in pieces]
 
 
 def _data(stream: Stream, piece: output_law.Piece, block: bytes, block_offset: int) -> dict[str, Any]:

@@ -52,6 +52,16 @@ def test_problems_are_told_and_the_default_used(
     assert capsys.readouterr().out == "auto\n"
 
 
+def test_a_cap_holds_the_first_mib(
+    files: tuple[Path, Path, dict[str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    files[0].write_text('[output]\ncap = "1023 KiB"\n')
+    assert main(["config", "check"]) == 1
+    assert "output.cap: '1023 KiB' is less than 1 MiB" in capsys.readouterr().out
+    assert main(["config", "get", "output.cap"]) == 0
+    assert capsys.readouterr().out == "1024 MiB\n"
+
+
 def test_json_and_unknown_keys(
     files: tuple[Path, Path, dict[str, str]], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,6 @@
 """Much output: whole, in flat memory, under its cap, and nobody else waits for it."""
 
 import hashlib
-import json
 import os
 import resource
 import signal
@@ -83,37 +82,95 @@ def test_stdin_is_read_to_its_end_whatever_becomes_of_the_client(home: Home) -> 
     assert home.run("attach", "--all").stdout == b"%d\n" % (1024 * MIB)
 
 
-@pytest.mark.long
-def test_a_flood_that_nobody_reads(home: Home) -> None:
-    """`yes` for a minute: the output stays under its cap, the worker under 20 % of a core, status answers."""
-    config = home.base / "config.toml"
-    config.write_text('[output]\ncap = "64 MiB"\n')
-    home.env["EUKHED_CONFIG"] = str(config)
-    home.ok("run", "-d", "--", "yes")
-    worker = home.worker()
-    storage = next((home.root / "sessions").iterdir())
+class Flood:
+    """What is seen of a run that floods its output."""
 
-    def cpu_s() -> float:
-        fields = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def __init__(self, home: Home, cap: int) -> None:
+        (run,) = home.json("runs", "--state", "running")
+        self.home, self.run, self.cap = home, run["run"], cap
+        session = next((home.root / "sessions").iterdir())
+        self.file = next(session.glob("run-*.out"))
+        self.worker = home.worker()
+        holders = (pid for pid, line in home.processes().items() if "import marshal" in line)
+        self.holder = next(holders)
+        self.most = self.samples = 0
+        self.slowest_s = 0.0
 
-    before, began = cpu_s(), time.monotonic()
-    slowest = 0.0
+    def look(self) -> int:
+        """How often was it looked at what the output holds on the disk, this look too."""
+        self.most = max(self.most, self.file.stat().st_blocks * 512)
+        self.samples += 1
+        return self.samples
 
-    def looked_for_a_minute() -> bool:
-        nonlocal slowest
+    def ask(self) -> None:
+        """Look while the daemon is asked how it is."""
         asked = time.monotonic()
-        assert json.loads(home.ok("status", "--json"))["running"]
-        slowest = max(slowest, time.monotonic() - asked)
-        return time.monotonic() - began >= 60
+        client = self.home.start("status", "--json")
+        until(lambda: self.look() and client.poll() is not None, what="the answer of `status`")
+        self.slowest_s = max(self.slowest_s, time.monotonic() - asked)
+        assert client.returncode == 0
 
-    until(looked_for_a_minute, within_s=90)
-    spent = time.monotonic() - began
-    kept = sum(path.stat().st_blocks * 512 for path in storage.glob("run-*.out"))
-    assert (cpu_s() - before) / spent < 0.20
-    assert kept < 2 * 64 * MIB, kept  # it is sampled here at any moment between two looks of the holder
-    assert slowest < 5, slowest
+    def readable(self) -> int:
+        """How many bytes `log` finds of it, while it goes on."""
+        log = self.home.start("log", str(self.run))
+        assert log.stdout is not None
+        count = 0
+        while block := log.stdout.read(1 << 20):
+            count += len(block)
+            self.look()
+        assert log.wait(60) == 0
+        return count
+
+
+def cpu_s(pid: int) -> float:
+    """The processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def flooded(home: Home, *, terminal: bool, cap_mib: int, for_s: float) -> None:
+    """`yes`, with nobody attached: held under its cap, and nobody else waits for it."""
+    config = home.base / "config.toml"
+    config.write_text(f'[output]\ncap = "{cap_mib} MiB"\n')
+    home.env["EUKHED_CONFIG"] = str(config)
+    home.ok("start")
+    home.ok("run", "-d", *(["-t"] if terminal else []), "--", "yes")
+    flood = Flood(home, cap_mib * MIB)
+    before, began = (cpu_s(flood.worker), cpu_s(flood.holder)), time.monotonic()
+    while time.monotonic() - began < for_s:
+        flood.ask()
+        until(lambda: flood.look() % 20 == 0, what="samples")
+    spent_s = time.monotonic() - began
+    worker, holder = (cpu_s(flood.worker) - before[0]) / spent_s, (cpu_s(flood.holder) - before[1]) / spent_s
+    wrote = flood.file.stat().st_size
+    readable = flood.readable() if flood.cap <= 64 * MIB else 0
+    home.ok("stop", str(flood.run))
+    left = flood.readable() if flood.cap <= 64 * MIB else 0
+    print(
+        f"terminal={terminal} cap={cap_mib} MiB: {wrote / spent_s / MIB:.0f} MiB/s for {spent_s:.0f} s,"
+        f" at most {flood.most / MIB:.1f} MiB in {flood.samples} samples, readable {readable / MIB:.1f}"
+        f" then {left / MIB:.1f} MiB, worker {worker:.1%}, holder {holder:.1%},"
+        f" slowest status {flood.slowest_s * 1000:.0f} ms"
+    )
+    assert wrote > 1.2 * flood.cap, "it was a flood"
+    assert flood.cap // 4 < flood.most <= flood.cap
+    assert readable <= flood.cap
+    assert left <= flood.cap
+    assert worker < 0.20
+    assert flood.slowest_s < 2, "half a second on a machine that does nothing else"
     home.shut_down()
+
+
+@pytest.mark.parametrize(("terminal", "cap_mib"), [(False, 1024), (False, 16), (True, 16)])
+def test_a_flood_that_nobody_reads(home: Home, terminal: bool, cap_mib: int) -> None:
+    flooded(home, terminal=terminal, cap_mib=cap_mib, for_s=5)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(("terminal", "cap_mib"), [(False, 1024), (False, 64), (True, 64)])
+def test_a_flood_that_nobody_reads_for_a_minute(home: Home, terminal: bool, cap_mib: int) -> None:
+    flooded(home, terminal=terminal, cap_mib=cap_mib, for_s=60)
 
 
 def test_what_is_waited_for_is_bounded_by_the_file_size_limit(home: Home) -> None:

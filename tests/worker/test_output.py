@@ -1,12 +1,15 @@
 """Gaps and last lines, against the slow way."""
 
+import os
+from pathlib import Path
+
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eukhed.host import system_host
-from eukhed.worker.output import Gap, gaps_within, last_lines, lines_before, parts
+from eukhed.worker.output import Gap, Part, Reader, gaps_within, last_lines, lines_before, parts
 from eukhed.worker.segments import Stream
 
 
@@ -61,3 +64,44 @@ def test_lines_before(tmp_path_factory: pytest.TempPathFactory, data: bytes, end
         return await lines_before(system_host(), lambda _: str(path), {"out": end, "err": 0})
 
     assert anyio.run(ask) == data[:end].count(b"\n")
+
+
+class Flooded:
+    """A run whose output is gone but for its head and its last bytes."""
+
+    def __init__(self, path: str, gap: Gap) -> None:
+        self._path, self._gap = path, gap
+
+    def output_path(self, stream: Stream) -> str:
+        return self._path
+
+    def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]:
+        return gaps_within([self._gap], stream, start, end)
+
+
+def test_what_is_missing_is_told_at_once_however_much_it_is(tmp_path: Path) -> None:
+    """A reader that asks for a MiB is a terabyte further with one answer; it reads no zeros."""
+    size, gap = 1 << 40, Gap("out", 8, (1 << 40) - 8)
+    (tmp_path / "out").write_bytes(b"the head")
+    os.truncate(tmp_path / "out", size - 8)
+    with (tmp_path / "out").open("ab") as file:
+        file.write(b"the tail")
+
+    async def read_through(until: int) -> list[Part]:
+        reader = Reader(system_host(), Flooded(str(tmp_path / "out"), gap))
+        seen: list[Part] = []
+        at = 0
+        while at < until:
+            read = await reader.read("out", at, min(1 << 20, until - at), until)
+            seen += read
+            at = read[-1].offset + len(read[-1].data) + read[-1].dropped
+        reader.close()
+        return seen
+
+    whole = anyio.run(read_through, size)
+    assert whole[0] == Part(0, b"the head")
+    assert whole[-1] == Part(gap.end, b"the tail")
+    assert sum(part.dropped for part in whole) == gap.end - gap.start
+    assert len(whole) == 4, "head and the rest of its block, all else, tail"
+    part = anyio.run(read_through, 1 << 30)[-1]
+    assert part.offset + part.dropped == 1 << 30, "no further than was asked"

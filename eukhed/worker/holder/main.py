@@ -18,7 +18,7 @@ import time
 from eukhed.worker.holder.command import NotStarted, start, start_ticks
 from eukhed.worker.holder.descendants import living, signal_all
 from eukhed.worker.holder.input import Input
-from eukhed.worker.holder.outputs import Outputs
+from eukhed.worker.holder.outputs import Outputs, now_ms
 from eukhed.worker.holder.peers import Listener, Peer
 from eukhed.worker.holder.place import Place, as_json
 from eukhed.worker.holder.streams import NO_ROOM
@@ -35,10 +35,6 @@ KILL_PATIENCE_MS = 5000
 FULL_DISK_PAUSE_S = 1
 PEERS_MAX = 16
 HEARD = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM, _signal.SIGUSR1, _signal.SIGUSR2)
-
-
-def now_ms() -> int:
-    return time.monotonic_ns() // 1_000_000
 
 
 class Holder:
@@ -130,7 +126,7 @@ class Holder:
         while not self._over():
             for fd, events in self.poll.poll(self._wait_ms()):
                 self._ready(fd, events)
-            self.outputs.tick(now_ms())
+            self.outputs.tick()
             if self.stopping:
                 self._go_on_stopping()
             elif not self.peers and not self.plan["survive"] and not self.status:

@@ -2,7 +2,8 @@
 
 direct    the command has the files themselves; the holder only keeps them below the cap
 terminal  the command has a terminal, whose other side is copied
-copied    the command has pipes, which are copied: where a file system cannot punch holes
+copied    the command has pipes, which are copied: where the file system cannot punch holes, or the cap is too
+          small to be kept by looks (law cap_small_is_copied)
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import os
 import select
 import termios
+import time
 
-from eukhed.worker.holder.cap_law import LOOK_MIN_MS, next_look_ms
+from eukhed.worker.holder.cap_law import LOOK_MIN_MS, next_look_ms, pace_of, set_aside, writes_by_itself
 from eukhed.worker.holder.streams import Stream, Streams
 
 TYPE_CHECKING = False
@@ -26,6 +28,10 @@ REDRAW_MS = 50
 INPUT_FLAGS, UTF8 = 0, 0o40000  # IUTF8: the terminal erases whole characters
 
 
+def now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
+
+
 class Outputs:
     """The output of one run on its way to the disk."""
 
@@ -34,6 +40,7 @@ class Outputs:
         self.looks_ms: tuple[int, int] = (plan["look_ms"], plan["idle_look_ms"])
         self.look_at = self.looked_at = 0
         self.look_ms = LOOK_MIN_MS
+        self.pace = 0  # of a command that writes by itself
         self.wanted: tuple[int, int] | None = None  # the size after a redraw
         self.resize_at = 0
         self.master = self.slave = -1
@@ -41,7 +48,7 @@ class Outputs:
         self.child_ends: list[int] = []
         if plan["tty"]:
             self._open_terminal(plan["rows"], plan["cols"])
-        elif not self.streams.punching:
+        elif not self._direct():
             for stream in self.streams.all:
                 source, child_end = os.pipe()
                 os.set_blocking(source, False)
@@ -68,6 +75,7 @@ class Outputs:
         for fd in self.child_ends:
             os.close(fd)
         self.child_ends.clear()
+        self.look_at = self.looked_at = now_ms()
 
     def resize(self, rows: int, columns: int, redraw_ms: int | None = None) -> None:
         """Set the terminal's size; its foreground group gets SIGWINCH if it is another one.
@@ -92,8 +100,6 @@ class Outputs:
         """Copy what is there."""
         if fd in self.sources:
             self._copy(fd, READS * READ, READS)
-            if self.streams.over():
-                self.streams.trim()
 
     def _copy(self, fd: int, limit: int, reads: int) -> None:
         stream = self.sources[fd]
@@ -107,7 +113,7 @@ class Outputs:
             if not data:
                 del self.sources[fd]
                 return
-            stream.write(data)
+            self.streams.write(stream, data)
             limit -= len(data)
             reads -= 1
 
@@ -119,41 +125,50 @@ class Outputs:
         if self._direct():
             for stream in self.streams.all:
                 stream.look()
-        if self.streams.over():
-            self.streams.trim()
+            self.streams.trim(0)
 
-    def wait_ms(self, now_ms: int) -> int | None:
+    def wait_ms(self, at_ms: int) -> int | None:
         """Until the next tick; None when only what is polled matters."""
         due = [self.look_at] if self._direct() else []
         if self.wanted:
             due.append(self.resize_at)
-        return max(0, min(due) - now_ms) if due else None
+        return max(0, min(due) - at_ms) if due else None
 
-    def tick(self, now_ms: int) -> None:
+    def tick(self) -> None:
         """Do what is due."""
-        if self.wanted and now_ms >= self.resize_at:
+        at_ms = now_ms()
+        if self.wanted and at_ms >= self.resize_at:
             self.resize(*self.wanted)
-        if self._direct() and now_ms >= self.look_at:
-            self._look(now_ms)
+        if self._direct() and at_ms >= self.look_at:
+            self._look(at_ms)
 
     def look_now(self) -> None:
         """Somebody saw the files grow: do not wait for the next look."""
         self.look_at, self.look_ms = 0, LOOK_MIN_MS
 
-    def _look(self, now_ms: int) -> None:
+    def _look(self, at_ms: int) -> None:
         """Look at files that the command writes to; the law says when again (law cap_look_before_full)."""
+        grown = self._grown()
+        self.pace = pace_of(self.pace, grown, at_ms - self.looked_at)
+        coming = set_aside(self.streams.cap, self.pace)
+        if self.streams.room() < coming:
+            self.streams.trim(coming)
+            at_ms = now_ms()  # the command waits while a hole is punched: that is not its pace
+            self._grown()
+        self.look_ms = next_look_ms(
+            self.look_ms, *self.looks_ms, grew=grown > 0, pace=self.pace, room=self.streams.room()
+        )
+        self.looked_at, self.look_at = at_ms, at_ms + self.look_ms
+
+    def _grown(self) -> int:
+        """How many bytes the command wrote since the last look at sizes."""
         before = sum(stream.size for stream in self.streams.all)
         for stream in self.streams.all:
             stream.look()
-        grown = sum(stream.size for stream in self.streams.all) - before
-        if self.streams.over():
-            self.streams.trim()
-        passed_ms, room = max(1, now_ms - self.looked_at), self.streams.room()
-        self.look_ms = next_look_ms(self.look_ms, *self.looks_ms, grown, passed_ms, room)
-        self.looked_at, self.look_at = now_ms, now_ms + self.look_ms
+        return sum(stream.size for stream in self.streams.all) - before
 
     def _direct(self) -> bool:
-        return self.slave < 0 and self.streams.punching
+        return self.slave < 0 and writes_by_itself(self.streams.cap, punching=self.streams.punching)
 
     def flush(self) -> None:
         """All that was written is on the disk when this returns. Raises OSError."""

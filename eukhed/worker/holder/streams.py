@@ -62,7 +62,7 @@ class Stream:
             except OSError as error:
                 if error.errno not in NO_ROOM:
                     raise
-                self._refused(len(data))
+                self.refuse(len(data))
                 return
             self.size += taken
             data = data[taken:]
@@ -73,7 +73,8 @@ class Stream:
             os.ftruncate(self.fd, self.size)
             self.behind = False
 
-    def _refused(self, length: int) -> None:
+    def refuse(self, length: int) -> None:
+        """So many bytes are not written: a gap, at the end of the stream."""
         last = self.gaps[-1] if self.gaps else [0, 0]
         if sum(last) == self.size and last[1]:
             last[1] += length
@@ -82,10 +83,9 @@ class Stream:
         self.size += length
         self.behind = True
 
-    def look(self) -> bool:
-        """Ask for the size of a file that others write to; whether it grew."""
-        size, self.size = self.size, os.fstat(self.fd).st_size
-        return self.size > size
+    def look(self) -> None:
+        """Ask for the size of a file that others write to."""
+        self.size = os.fstat(self.fd).st_size
 
     def drop(self, head: int, end: int, *, punching: bool) -> None:
         """Drop the bytes from the head (or from what was dropped) up to `end`."""
@@ -122,13 +122,25 @@ class Streams:
         self.all = [Stream("out", out)] + ([Stream("err", err)] if err else [])
         self.punching = self.all[0].can_punch()
 
-    def trim(self) -> None:
-        """Drop what is over the cap. What is dropped is written down first, so no zeros are read as output."""
+    def write(self, stream: Stream, data: bytes) -> None:
+        """Append what fits; what is over the cap goes first. A full disk in which that cannot be noted takes no more."""
+        if self.trim(len(data) + BLOCK):
+            stream.write(data)
+        else:
+            stream.refuse(len(data))
+
+    def trim(self, coming: int) -> bool:
+        """Drop what is over the cap once so much came; whether it fits now.
+
+        What is dropped is written down first, so no zeros are read as output.
+        """
+        if self.room() >= coming:
+            return True
         head = head_of(self.cap)
         for at, stream in enumerate(self.all):
             other = self.all[1 - at] if len(self.all) > 1 else None
             had = (stream.size, stream.dropped)
-            end = end_of_drop(had, (other.size, other.dropped) if other else None, self.cap)
+            end = end_of_drop(had, (other.size, other.dropped) if other else None, self.cap, coming)
             if end <= stream.dropped:
                 continue
             told = self.dropped()
@@ -137,13 +149,10 @@ class Streams:
                 self.place.write("dropped", told, durable=False)
             except OSError as error:
                 if error.errno in NO_ROOM:
-                    return  # at the next look
+                    return False  # at the next look
                 raise
             stream.drop(head, end, punching=self.punching)
-
-    def over(self) -> bool:
-        """Whether there is something to drop."""
-        return self.room() < 0
+        return True
 
     def room(self) -> int:
         """How many bytes may come before something is dropped."""

@@ -23,6 +23,11 @@ def files_up_to(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+def held(stream: Stream) -> int:
+    """The bytes of its blocks on the disk."""
+    return os.fstat(stream.fd).st_blocks * 512
+
+
 def test_what_is_refused_becomes_a_gap(tmp_path: Path) -> None:
     stream = Stream("out", os.fsencode(tmp_path / "out"))
     stream.write(b"a" * 5000)
@@ -46,16 +51,40 @@ def test_gaps_and_the_cap_are_told_together(tmp_path: Path) -> None:
     with files_up_to(100):
         stream.write(b"y" * 50)
     for _ in range(40):
-        stream.write(b"z" * 100_000)
-        if streams.over():
-            streams.trim()
+        streams.write(stream, b"z" * 100_000)
+        assert held(stream) <= 1 << 20, "at every moment"
     dropped = streams.dropped()["out"]
     assert isinstance(dropped, list)
     assert dropped[0] == [100, 50]
-    assert dropped[1][0] == 1 << 18
+    assert dropped[1][0] == 1 << 17
     assert stream.size - dropped[1][1] <= 1 << 20
     os.close(stream.fd)
     os.close(place.fd)
+
+
+def test_what_is_copied_is_written_only_where_it_fits(tmp_path: Path) -> None:
+    """A drop that cannot be noted is not made, and what has no room by that is a gap."""
+    place = Place(os.fsencode(tmp_path))
+    streams = Streams(place, os.fsencode(tmp_path / "out"), os.fsencode(tmp_path / "err"), 1 << 20)
+    out, err = streams.all
+    for _ in range(12):
+        streams.write(out, b"x" * 65_536)
+        streams.write(err, b"y" * 65_536)
+        assert held(out) + held(err) <= 1 << 20
+    assert out.dropped
+    before, dropped = held(out), out.dropped
+    with files_up_to(2):
+        for _ in range(20):
+            streams.write(out, b"z" * 65_536)
+    assert out.dropped == dropped
+    assert held(out) + held(err) <= 1 << 20
+    assert out.gaps
+    streams.write(out, b"a" * 10)
+    assert out.dropped > dropped
+    assert (tmp_path / "out").read_bytes().endswith(b"a" * 10)
+    assert held(out) <= before
+    for fd in (out.fd, err.fd, place.fd):
+        os.close(fd)
 
 
 @pytest.mark.parametrize("refused", [0, 3])
