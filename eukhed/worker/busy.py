@@ -35,10 +35,12 @@ class BusyJournal:
         self._recorded_at = BootMs(0)
         self._told = anyio.Event()
         self._told_full = False
+        self._turn = anyio.Semaphore(1)  # of `keep` and `leave`: one line after the other
+        self._over = False
 
     async def keep(self) -> None:
-        """Follow the work set until cancelled."""
-        while True:
+        """Follow the work set until cancelled, or until the worker leaves."""
+        while not self._over:
             if self._due():
                 await self._patiently_record()
                 continue  # the set may have changed while the line was flushed
@@ -52,7 +54,7 @@ class BusyJournal:
 
     async def _patiently_record(self) -> None:
         try:
-            await self.record(busy=bool(self._work))
+            await self._keep_up()
         except DiskFull as error:
             if not self._told_full:
                 LOG.error("new work waits for room on the disk: %s", error.message)
@@ -61,7 +63,21 @@ class BusyJournal:
         else:
             self._told_full = False
 
-    async def record(self, *, busy: bool) -> None:
+    async def leave(self, *, busy: bool) -> None:
+        """Say the last line and let the file go; nothing is said after it. DiskFull when it cannot be written."""
+        async with self._turn:
+            self._over = True
+            try:
+                await self._record(busy=busy)
+            finally:
+                self._close()
+
+    async def _keep_up(self) -> None:
+        async with self._turn:
+            if not self._over:
+                await self._record(busy=bool(self._work))
+
+    async def _record(self, *, busy: bool) -> None:
         """Append one line and flush it. DiskFull when it cannot be written; then nothing of it is left."""
         items = self._work.items()
         line: dict[str, Any] = {
@@ -76,8 +92,7 @@ class BusyJournal:
         told, self._told = self._told, anyio.Event()
         told.set()
 
-    def close(self) -> None:
-        """Let the file go."""
+    def _close(self) -> None:
         if self._file:
             self._file.close()
             self._file = None

@@ -206,12 +206,11 @@ async def _leave(desk: Desk, mode: Mode) -> None:
         await desk.children.end_all(desk.leaving.actor)
         await desk.work.idle()
     try:
-        await desk.busy.record(busy=bool(desk.work))
+        await desk.busy.leave(busy=bool(desk.work))
     except DiskFull as error:  # the evidence that stands is older; leaving does not wait for room
         desk.log.error("how busy this worker was is not written: %s", error.message)
     await direct.part(desk, mode)
     desk.runs.let_go()
-    desk.busy.close()
     desk.handed.close()
     desk.log.info("leaving (%s, asked by %s); work: %d", mode, desk.leaving.actor, len(desk.work.items()))
 

@@ -1,12 +1,14 @@
 """The busy journal: evidence is on the disk before work begins, and is renewed while it lasts."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 
 from eukhed.host.files import SystemFiles
-from eukhed.host.seam import Host
+from eukhed.host.seam import Host, OffLoop
 from eukhed.worker.busy import BusyJournal
 from eukhed.worker.work import Item, Work
 from tests.fakes.clock import VirtualClock, run
@@ -15,18 +17,18 @@ from tests.fakes.off_loop import Inline
 from tests.fakes.processes import ProcessTable
 
 REFRESH_MS = 300_000
+T = TypeVar("T")
 
 
 def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def journal(path: Path, clock: VirtualClock, work: Work) -> BusyJournal:
+def journal(path: Path, clock: VirtualClock, work: Work, off_loop: OffLoop | None = None) -> BusyJournal:
     table = ProcessTable()
     processes = table.seen_by(table.start("worker")[0])
-    return BusyJournal(
-        Host(clock, SystemFiles(), processes, Inline(Life("w"))), str(path), "s", work, REFRESH_MS
-    )
+    host = Host(clock, SystemFiles(), processes, off_loop or Inline(Life("w")))
+    return BusyJournal(host, str(path), "s", work, REFRESH_MS)
 
 
 def test_evidence_follows_the_work(tmp_path: Path) -> None:
@@ -54,7 +56,6 @@ def test_evidence_follows_the_work(tmp_path: Path) -> None:
             await anyio.sleep(1)
             assert [line["busy"] for line in lines(path)] == [False], "all idle: the file starts over"
             tasks.cancel_scope.cancel()
-        one.close()
 
     run(main)
 
@@ -74,6 +75,34 @@ def test_a_worker_with_work_says_so_first_thing_after_suspend(tmp_path: Path) ->
             assert isinstance(stamp, int)
             assert clock.wall_ms() - stamp <= 1000
             tasks.cancel_scope.cancel()
-        one.close()
+
+    run(main)
+
+
+class Slow:
+    """seam.OffLoop that does the call half way through its time."""
+
+    async def __call__(self, call: Callable[[], T]) -> T:
+        await anyio.sleep(1)
+        result = call()
+        await anyio.sleep(1)
+        return result
+
+
+def test_who_leaves_while_a_line_is_written_says_the_last_one(tmp_path: Path) -> None:
+    """A worker may be told to leave as it writes its first line; what it still had to say is not said."""
+
+    async def main() -> None:
+        path, clock, work = tmp_path / "w.recovery.jsonl", VirtualClock(), Work()
+        one = journal(path, clock, work, Slow())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one.keep)
+            await anyio.sleep(0.5)
+            work.add(Item("run", 7))
+            await anyio.sleep(1)  # the first line is being flushed; that it has work is to be said next
+            await one.leave(busy=True)
+        assert [line["busy"] for line in lines(path)] == [False, True], (
+            "one after the other, and none after the last"
+        )
 
     run(main)
