@@ -60,6 +60,7 @@ def filled(directory: str, commits: int) -> str:
 async def measured(path: str) -> dict[str, Any]:
     plain = system_host()
     quiet = Quiet(plain.clock, plain.off_loop)
+    quiet.opened()
     host = plain._replace(off_loop=quiet)
     storage = Storage.open(host.files, path)
     committer, builder = Committer(storage, host), Builder("bench")

@@ -14,6 +14,6 @@
 - adoption: what an earlier supervisor left (adoption_law); revival: what died with it (revival_law)
 - drain: the four ways to end (drain_law); survivors, unattended: runs that go on without a worker; passivation: workers that nobody needs (passivation_law)
 - commands: once-only commands of the supervisor itself (commands_law)
-- sessions: finding, opening, listing; status: what is told of it all
+- sessions: finding, opening; listing: all of them, one look for all who ask; status: what is told of it all
 - housekeeping: what is done every few minutes; logs: what is written for people
 """

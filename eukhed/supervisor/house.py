@@ -14,6 +14,7 @@ from eukhed.host.seam import Host, Identity
 from eukhed.storage.heads import Heads
 from eukhed.supervisor.counts import Counts
 from eukhed.supervisor.ids import uuid7
+from eukhed.supervisor.listing import Looks
 from eukhed.supervisor.records import Record, Records
 from eukhed.supervisor.settings import Settings
 from eukhed.supervisor.workers import Spawner
@@ -81,6 +82,7 @@ class House:
     children: "Children" = field(kw_only=True)
     heads: Heads = field(default_factory=Heads)  # of sessions that were listed
     counts: Counts = field(default_factory=Counts)
+    looks: Looks = field(default_factory=Looks)
 
     def start(self, act: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
         """Start a task that may fail alone: a bug in it is logged, and the daemon goes on."""

@@ -107,6 +107,7 @@ def _spec(house: House, record: Record, *, restored: bool, ends_work: bool) -> W
         timing.lost_exit_ms,
         restored,
         ends_work,
+        house.settings.zone,
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from eukhed.errors import EukhedError
 from eukhed.host.seam import Files
 from eukhed.storage import lease
-from eukhed.storage.listing import list_sessions
 from eukhed.supervisor.house import LOG, House, told
 from eukhed.supervisor.records import Record, append_line, read_whole
 from eukhed.supervisor.revival_law import Facts, Verdict, verdict
@@ -32,7 +31,7 @@ async def ask(house: House, record: Record) -> Verdict:
     """Decide about the session of this dead worker; a refusal is one line in the log and nothing else."""
     facts = await house.host.off_loop(lambda: _facts(house, record))
     if facts.busy:
-        rows = await list_sessions(house.host, house.settings.places, house.heads)
+        rows = await house.looks.rows(house)
         archived = any(row.archived for row in rows if row.id == record.session)
         facts = replace(facts, archived=archived)
     answer = verdict(facts, house.host.clock.wall_ms(), house.settings.timing.revival)

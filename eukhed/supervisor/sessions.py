@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from eukhed.errors import EukhedError, Invalid, Refused, UnknownSession
 from eukhed.storage.batch import session_batch
 from eukhed.storage.description import check_name
-from eukhed.storage.listing import SessionRow, list_sessions
+from eukhed.storage.listing import SessionRow
 from eukhed.storage.lookup import canonical, fresh_name
 from eukhed.storage.lookup import find as find_row
 from eukhed.storage.reading import read_records
@@ -25,7 +25,7 @@ from eukhed.wire.messages import Command
 
 async def rows(house: House) -> list[SessionRow]:
     """All sessions of the state root, the newest first."""
-    return await list_sessions(house.host, house.settings.places, house.heads)
+    return await house.looks.rows(house)
 
 
 class _Wanted(NamedTuple):

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from eukhed.build import PROTOCOL
 from eukhed.host.seam import Files
-from eukhed.storage.listing import list_sessions
 from eukhed.supervisor.house import House
 from eukhed.supervisor.routing_law import Phase
 from eukhed.wire.messages import Command
@@ -25,7 +24,7 @@ TICKS_PER_SECOND = 100  # USER_HZ of every Linux that Python runs on
 async def status(house: House, _command: Command, _body: dict[str, Any]) -> dict[str, Any]:
     """The daemon at a glance."""
     settings = house.settings
-    rows = await list_sessions(house.host, settings.places, house.heads)
+    rows = await house.looks.rows(house)
     keepers = list(house.keepers.values())
     files, own = house.host.files, house.own.pid
     used = await house.host.off_loop(lambda: {"cpu_s": cpu_s(files, own), "pss_bytes": pss_bytes(files, own)})

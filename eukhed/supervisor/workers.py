@@ -20,7 +20,9 @@ from typing import Any, Final, NamedTuple, Protocol
 from anyio import to_thread
 
 from eukhed.errors import Broken, BuildChanged
+from eukhed.host.files import SystemFiles
 from eukhed.host.seam import Host, Identity
+from eukhed.storage.staging import remove_tree
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import WorkerSpec
 from eukhed.wire.network import Channel, DescriptorChannel
@@ -28,6 +30,7 @@ from eukhed.wire.network import Channel, DescriptorChannel
 PRELOAD: Final = "eukhed.worker.preload"
 ENTRY: Final = "eukhed.worker.__main__:main"
 OWNER: Final = "owner"  # locked by who made the directory of a forkserver
+ROOM: Final = "EUKHED_REHEARSAL"  # tells the preload where it may play (worker.preload)
 STATUS_WAIT_MS: Final = 100  # the forkserver reports an exit about 1 ms after the kernel does
 
 
@@ -74,13 +77,21 @@ class _Entry:
 
 
 def start_forkserver(directory: str, preload: str = PRELOAD) -> ForkServerContext:
-    """Start the forkserver; before any event loop, thread or handler. Its socket goes into `directory`."""
+    """Start the forkserver; before any event loop, thread or handler.
+
+    Its socket goes into `directory`, and so does what it needs for the rehearsal of its preload.
+    """
     os.chdir("/")  # start() asks for the directory each time, and fails when it is gone
     tempfile.tempdir = directory
-    _claim(util.get_temp_dir())
+    own = util.get_temp_dir()
+    _claim(own)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([preload])
-    forkserver.ensure_running()
+    os.environ[ROOM] = own
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ[ROOM]
     return context
 
 
@@ -125,11 +136,7 @@ def _is_left(directory: str) -> bool:
 
 def _remove(directory: str) -> None:
     """Remove a directory of a forkserver, perhaps beside another who does: what is gone is gone."""
-    with contextlib.suppress(FileNotFoundError):
-        for below in os.scandir(directory):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(below.path)
-        os.rmdir(directory)
+    remove_tree(SystemFiles(), directory)
 
 
 class ForkserverSpawner:

@@ -126,9 +126,10 @@ class WorkerSpec(NamedTuple):
     lost_exit_ms: int
     restored: bool  # over interrupted work: store one restore notice
     ends_work: bool = False  # it is there to end what goes on: nothing that waits is started
+    zone: str | None = None  # the machine's, by name, for patterns of scheduled jobs without one
 
     def to_item(self) -> dict[str, Any]:
-        return self._asdict()
+        return _told(self._asdict())
 
 
 def _told(fields: dict[str, Any]) -> dict[str, Any]:

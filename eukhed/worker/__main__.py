@@ -5,7 +5,6 @@ on standard input, and none of multiprocessing's descriptors, so that a killed s
 tracker end with it. It leaves by os._exit: nothing of multiprocessing waits for anybody.
 """
 
-import gc
 import logging
 import os
 import signal
@@ -13,16 +12,14 @@ import socket
 import sys
 import traceback
 from multiprocessing import forkserver, resource_tracker
-from typing import Final
+from typing import Final, TextIO
 
 import anyio
 import uvloop
 
 from eukhed import config, paths
-from eukhed.cron.zones import local_zone
 from eukhed.errors import EXIT_FAILED, ConnectionLost, EukhedError
 from eukhed.host import system_host
-from eukhed.host.files import SystemFiles
 from eukhed.host.seam import Host
 from eukhed.timing import Timing
 from eukhed.wire.codec import decode
@@ -33,6 +30,7 @@ from eukhed.worker.holders import SystemHolders
 from eukhed.worker.worker import Settings, work
 
 FROZEN: Final = "frozen"  # told in the hello: the preload was there
+PRELOAD: Final = "eukhed.worker.preload"
 
 
 def main(link: socket.socket, descriptors: socket.socket) -> None:
@@ -40,7 +38,7 @@ def main(link: socket.socket, descriptors: socket.socket) -> None:
     code = 0
     try:
         leave_home()
-        anyio.run(_run, link, descriptors, backend_options={"loop_factory": uvloop.new_event_loop})
+        anyio.run(live, link, descriptors, backend_options={"loop_factory": uvloop.new_event_loop})
     except EukhedError:
         code = EXIT_FAILED  # told on the link and logged already
     except BaseException:  # noqa: BLE001 - written down; then the process ends
@@ -70,7 +68,8 @@ def leave_home() -> None:
             setattr(owner, name, None)
 
 
-async def _run(link: socket.socket, descriptors: socket.socket) -> None:
+async def live(link: socket.socket, descriptors: socket.socket) -> None:
+    """The life of a worker, from the spec on its link to its leave."""
     host = system_host()
     network = SocketNetwork(host.clock)
     channel, channel_of_descriptors = await network.adopt(link), network.adopt_descriptors(descriptors)
@@ -78,7 +77,8 @@ async def _run(link: socket.socket, descriptors: socket.socket) -> None:
         spec = WorkerSpec(**decode(await channel.receive()))
     except ConnectionLost:
         return  # whoever asked for this worker did not wait for it
-    _log(spec)
+    if not logging.root.handlers:
+        log_to(sys.stderr, spec)
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_serve, host, network, spec, channel, channel_of_descriptors, tasks.cancel_scope)
@@ -113,7 +113,9 @@ def settings(spec: WorkerSpec) -> Settings:
         b"EUKHED_RUNTIME_DIR": os.fsencode(os.path.dirname(spec.runtime)),
         b"EUKHED_SOCKET": os.fsencode(spec.socket),
     }
-    capabilities = [FROZEN] if gc.get_freeze_count() else []
+    capabilities = (
+        [FROZEN] if PRELOAD in sys.modules else []
+    )  # it freezes last, and is not there if it failed
     return Settings(
         places,
         Timing(spec.scale, spec.lost_exit_ms),
@@ -121,15 +123,15 @@ def settings(spec: WorkerSpec) -> Settings:
         settled.output_cap_bytes,
         settled.grace_ms,
         given,
-        local_zone(os.environ, SystemFiles()),
+        spec.zone,
     )
 
 
-def _log(spec: WorkerSpec) -> None:
-    """To standard error, which is the daemon's file or the journal."""
+def log_to(stream: TextIO, spec: WorkerSpec) -> None:
+    """Log there: a worker to standard error, which is the daemon's file or the journal."""
     prefix = "<6>" if "JOURNAL_STREAM" in os.environ else "%(asctime)s %(levelname)s "
     logging.basicConfig(
-        stream=sys.stderr,
+        stream=stream,
         level=os.environ.get("EUKHED_LOG", "info").upper(),
         format=f"{prefix}%(name)s {spec.session[-6:]}: %(message)s",
     )

@@ -31,7 +31,7 @@ class BusyJournal:
         self._work = work
         self._refresh_ms = refresh_ms
         self._file: File | None = None
-        self._recorded: bool | None = None  # what the last line says
+        self._recorded: bool | None = None  # what the last line says; None: not known
         self._recorded_at = BootMs(0)
         self._told = anyio.Event()
         self._told_full = False
@@ -39,7 +39,9 @@ class BusyJournal:
         self._over = False
 
     async def keep(self) -> None:
-        """Follow the work set until cancelled, or until the worker leaves."""
+        """Follow the work set until cancelled, or until the worker leaves. No journal says as much as an idle one."""
+        if await self._host.off_loop(lambda: self._host.files.stat(self._path)) is None:
+            self._recorded = False
         while not self._over:
             if self._due():
                 await self._patiently_record()
@@ -68,7 +70,8 @@ class BusyJournal:
         async with self._turn:
             self._over = True
             try:
-                await self._record(busy=busy)
+                if busy or self._recorded is not False:
+                    await self._record(busy=busy)
             finally:
                 self._close()
 

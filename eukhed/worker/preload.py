@@ -1,23 +1,20 @@
 """What the forkserver imports once for all workers, so that a worker imports nothing after its fork.
 
 Importing this module does it: everything that a worker may ever need is imported, so that a file replaced on
-the disk later changes nothing; one loop is rehearsed, so that caches and specialised code are there before the
-fork; and what is there then is frozen, so that no collection in a worker touches shared pages.
+the disk later changes nothing; a worker's life is rehearsed, so that caches and specialised code are there before
+the fork; and what is there then is frozen, so that no collection in a worker touches shared pages.
 """
 
 import gc
 import importlib
 import multiprocessing.popen_forkserver  # noqa: F401 - multiprocessing would import it in each child
+import os
 import pkgutil
-import socket
+import sys
+import traceback
 from typing import Final
 
-import anyio
-import uvloop
-
-from eukhed.errors import ConnectionLost
-from eukhed.wire.channel import StreamChannel, open_channel
-from eukhed.wire.codec import decode, encode
+from eukhed.worker import rehearsal
 
 ROOMS: Final = ("worker", "tree", "storage", "cron", "bundles", "wire", "host")
 ALONE: Final = ("paths", "config", "environment", "build", "errors", "timing")
@@ -25,7 +22,7 @@ BY_NAME: Final = (
     "_strptime",
     "encodings.idna",
 )  # the standard library imports these when they are first needed
-ROUNDS: Final = 200
+ROOM: Final = "EUKHED_REHEARSAL"  # the directory that the supervisor made for it
 
 
 def import_rooms() -> None:
@@ -42,28 +39,15 @@ def import_rooms() -> None:
 
 
 def rehearse() -> None:
-    """Run one loop, one channel, one task group; nothing of it is left."""
-    anyio.run(_rounds, backend_options={"loop_factory": uvloop.new_event_loop})
-
-
-async def _rounds() -> None:
-    ours, theirs = socket.socketpair()
-    near, far = await open_channel(ours), await open_channel(theirs)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_echo, far)
-        for number in range(ROUNDS):
-            await near.send(encode({"kind": "event", "n": number, "body": b"x" * 100}))
-            decode(await near.receive())
-        near.close()
-    far.close()
-
-
-async def _echo(channel: StreamChannel) -> None:
+    """Play a worker's life where the supervisor made room for it. Without it workers cost more, and do the same."""
+    directory = os.environ.pop(ROOM, None)
+    if directory is None:
+        return
     try:
-        while True:
-            await channel.send(await channel.receive())
-    except ConnectionLost:
-        return  # the rounds are over
+        rehearsal.rehearse(directory)
+    except Exception:  # noqa: BLE001 - whatever it is, workers can be made, and theirs is to meet it
+        sys.stderr.write("eukhed: workers start cold, since their rehearsal failed\n")
+        traceback.print_exc()
 
 
 import_rooms()

@@ -137,7 +137,7 @@ async def _serve(
             try:
                 async with anyio.create_task_group() as tasks:
                     desk = _desk(host, network, holders, spec, settings, uplink, session, tasks, quiet, log)
-                    await _live(desk, sockets, link, descriptors)
+                    await _live(desk, quiet, sockets, link, descriptors)
                     tasks.cancel_scope.cancel()
             finally:
                 sockets.close()
@@ -147,7 +147,9 @@ async def _serve(
         lease.release()
 
 
-async def _live(desk: Desk, sockets: listener.Sockets, link: Channel, descriptors: DescriptorChannel) -> None:
+async def _live(
+    desk: Desk, quiet: Quiet, sockets: listener.Sockets, link: Channel, descriptors: DescriptorChannel
+) -> None:
     tasks = desk.tasks
     tasks.start_soon(desk.busy.keep)
     tasks.start_soon(desk.tree.keep)
@@ -162,7 +164,7 @@ async def _live(desk: Desk, sockets: listener.Sockets, link: Channel, descriptor
     tasks.start_soon(serve_descriptors, desk, descriptors, desk.generation)
     tasks.start_soon(_report, desk)
     tasks.start_soon(desk.jobs.keep)
-    tasks.start_soon(_report_jobs, desk)
+    tasks.start_soon(_report_jobs, desk, quiet)
     tasks.start_soon(_watch_for_loss, desk)
     await _leave(desk, await desk.leaving.decided())
 
@@ -182,14 +184,15 @@ async def _report(desk: Desk) -> None:
         desk.uplink.say(Event("work", encode(desk.state()), client=0))
 
 
-async def _report_jobs(desk: Desk) -> None:
-    """Tell the supervisor whenever another job is due next."""
+async def _report_jobs(desk: Desk, quiet: Quiet) -> None:
+    """Tell the supervisor whenever another job is due next. The first look is the last act of opening."""
     said = None
     while True:
         if (now := desk.jobs.next_job()) != said:
             said = now
             desk.uplink.say(Event("work", encode(desk.state()), client=0))
         await desk.jobs.looked()
+        quiet.opened()
 
 
 async def _watch_for_loss(desk: Desk) -> None:

@@ -2,7 +2,7 @@
 
 import os
 
-from tests.real.home import Home, scratch_home
+from tests.real.home import Home, scratch_home, until
 
 ROUNDS = 50 if os.environ.get("EUKHED_PROFILE") == "long" else 8
 
@@ -28,4 +28,13 @@ def test_ten_at_once_in_ten_directories(home: Home) -> None:
     told = [client.communicate(timeout=60) for client in clients]
     assert [out for out, _ in told] == [f"{directory}\n".encode() for directory in directories], told
     assert len(home.json("sessions")) == 10
+    home.shut_down()
+
+
+def test_an_idle_worker_has_one_thread(home: Home) -> None:
+    """A count, not a time: who has a hundred sessions pays a hundred times."""
+    home.ok("run", "--", "true")
+    home.ok("new", "idle", "--cwd", str(home.base))
+    workers = until(lambda: found if len(found := home.workers()) == 2 else None, what="two workers")
+    assert len(os.listdir(f"/proc/{workers['idle']}/task")) == 1
     home.shut_down()

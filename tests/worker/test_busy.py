@@ -38,10 +38,10 @@ def test_evidence_follows_the_work(tmp_path: Path) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(one.keep)
             await anyio.sleep(1)
-            assert [line["busy"] for line in lines(path)] == [False]
+            assert not path.exists(), "no journal says as much as an idle one"
             work.add(Item("run", 7))
             await one.believed()
-            assert [line["busy"] for line in lines(path)] == [False, True]
+            assert [line["busy"] for line in lines(path)] == [True]
             began = lines(path)[-1]["recordedAt"]
             await anyio.sleep(REFRESH_MS / 1000 + 1)
             renewed = lines(path)[-1]["recordedAt"]
@@ -50,7 +50,7 @@ def test_evidence_follows_the_work(tmp_path: Path) -> None:
             assert began + REFRESH_MS <= renewed <= clock.wall_ms()
             work.add(Item("run", 8))
             await anyio.sleep(1)
-            assert len(lines(path)) == 3, "a change that leaves it busy says nothing new"
+            assert len(lines(path)) == 2, "a change that leaves it busy says nothing new"
             work.remove("run", 7)
             work.remove("run", 8)
             await anyio.sleep(1)
@@ -79,6 +79,33 @@ def test_a_worker_with_work_says_so_first_thing_after_suspend(tmp_path: Path) ->
     run(main)
 
 
+def test_what_an_earlier_worker_left_is_settled(tmp_path: Path) -> None:
+    async def main() -> None:
+        path, clock = tmp_path / "w.recovery.jsonl", VirtualClock()
+        path.write_text('{"session":"s","busy":true,"operation":"run","recordedAt":1}\n')
+        one = journal(path, clock, Work())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one.keep)
+            await anyio.sleep(1)
+            assert [line["busy"] for line in lines(path)] == [False]
+            tasks.cancel_scope.cancel()
+
+    run(main)
+
+
+def test_an_idle_worker_that_leaves_writes_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        path, clock = tmp_path / "w.recovery.jsonl", VirtualClock()
+        one = journal(path, clock, Work())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one.keep)
+            await anyio.sleep(1)
+            await one.leave(busy=False)
+        assert not path.exists()
+
+    run(main)
+
+
 class Slow:
     """seam.OffLoop that does the call half way through its time."""
 
@@ -99,9 +126,10 @@ def test_who_leaves_while_a_line_is_written_says_the_last_one(tmp_path: Path) ->
             tasks.start_soon(one.keep)
             await anyio.sleep(0.5)
             work.add(Item("run", 7))
-            await anyio.sleep(1)  # the first line is being flushed; that it has work is to be said next
+            await anyio.sleep(2)  # that it has work is being flushed
+            work.remove("run", 7)  # and that it has none is to be said next
             await one.leave(busy=True)
-        assert [line["busy"] for line in lines(path)] == [False, True], (
+        assert [line["busy"] for line in lines(path)] == [True, True], (
             "one after the other, and none after the last"
         )
 

@@ -32,6 +32,7 @@ def waited(took_ms: int, calls: int) -> int:
         nonlocal took
         clock = VirtualClock()
         quiet = Quiet(clock, Slow(clock, took_ms))
+        quiet.opened()
         async with anyio.create_task_group() as tasks:
             for _ in range(calls):
                 tasks.start_soon(quiet, lambda: None)
@@ -65,5 +66,21 @@ def test_a_call_that_fails_is_over() -> None:
             began = clock.monotonic_ms()
             await quiet.aside()
             assert clock.monotonic_ms() == began
+
+    run(main)
+
+
+def test_while_a_session_is_opened_calls_are_made_in_the_loop() -> None:
+    """No thread is started for them: an idle worker has none."""
+
+    async def main() -> None:
+        clock = VirtualClock()
+        quiet = Quiet(clock, Slow(clock, CALL_MS))
+        began = clock.monotonic_ms()
+        assert await quiet(lambda: 7) == 7
+        assert clock.monotonic_ms() == began
+        quiet.opened()
+        assert await quiet(lambda: 7) == 7
+        assert clock.monotonic_ms() == began + CALL_MS
 
     run(main)
