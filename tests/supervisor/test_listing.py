@@ -13,8 +13,8 @@ from eukhed.host import system_host
 from eukhed.paths import Places
 from eukhed.storage.batch import session_batch
 from eukhed.storage.heads import Heads
+from eukhed.storage.listing import list_sessions
 from eukhed.storage.staging import create_session
-from eukhed.supervisor import listing
 from eukhed.supervisor.house import House
 from eukhed.supervisor.listing import Looks
 
@@ -38,16 +38,15 @@ def make(house: House, number: int) -> None:
 
 def test_many_share_a_look_and_a_later_one_sees_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked = 0
-    real = listing.list_sessions
 
     async def counted(*arguments: Any) -> Any:
         nonlocal looked
         looked += 1
-        found = await real(*arguments)
+        found = await list_sessions(*arguments)
         await anyio.sleep(0.05)
         return found
 
-    monkeypatch.setattr(listing, "list_sessions", counted)
+    monkeypatch.setattr("eukhed.supervisor.listing.list_sessions", counted)
     daemon, looks, seen = house(tmp_path), Looks(), list[int]()
 
     async def ask() -> None:
@@ -74,7 +73,7 @@ def test_a_look_that_fails_is_everybody_s_own(tmp_path: Path, monkeypatch: pytes
         await anyio.lowlevel.checkpoint()
         raise Permission("no right to look", path="/")
 
-    monkeypatch.setattr(listing, "list_sessions", refused)
+    monkeypatch.setattr("eukhed.supervisor.listing.list_sessions", refused)
     daemon, looks, failed = house(tmp_path), Looks(), list[str]()
 
     async def ask() -> None:
