@@ -3,7 +3,8 @@ r"""A cache of what the log says, so that an open costs the log's tail. The log 
 `main.checkpoint` is two lines of JSON, then a body in MessagePack: all records after some line of main.jsonl.
 The first line has the digest of everything after it, the second where in the log it stands, with digests of
 the log's first and last bytes up to there. It is used only when all of that agrees with the log
-(checkpoint_law); whatever is wrong with it means that it is ignored. It is put in place by a rename.
+(checkpoint_law); whatever is wrong with it means that it is ignored. It is put in place by a rename, and never
+flushed: what a crash leaves of it agrees, or is ignored, and the flushes of commits need not wait for it.
 """
 
 import hashlib
@@ -178,7 +179,6 @@ def write(files: Files, path: str, position: Position, body: bytes) -> None:
             data = msgspec.json.encode(_sealed(rest)) + b"\n" + rest
             while data:
                 data = data[file.append(data) :]
-            file.flush()
         files.rename(fresh, os.path.join(path, FILE))
     except OSError:
         with suppress(OSError):
