@@ -19,6 +19,7 @@ Notice = Callable[[str], None]  # told in one line what was skipped
 
 DIRECTORY_MODE: Final = 0o755
 FILE_MODE: Final = 0o644
+REPOSITORYS: Final = ".eukhed"  # a directory of a repository
 _TOKEN_BYTES: Final = 8
 _OPEN_MAX: Final = 64  # descriptors at a time
 _PIECE_BYTES: Final = 1 << 20
@@ -118,13 +119,22 @@ def make_directory(files: Files, path: str) -> None:
 
 
 def make_directories(files: Files, path: str) -> None:
-    """The missing directories of a path, each durable in its parent."""
+    """The missing directories of a bundle, `<store>/<name>`, each durable in its parent.
+
+    What is missing above the store is a state root, which is nobody else's to read, or a repository's own.
+    """
+    store = os.path.dirname(path)
+    _make_missing(files, os.path.dirname(store), lambda above: os.path.basename(above) == REPOSITORYS)
+    _make_missing(files, path, lambda _: True)
+
+
+def _make_missing(files: Files, path: str, readable: Callable[[str], bool]) -> None:
     if files.stat(path) is not None:
         return
     parent = os.path.dirname(path)
-    make_directories(files, parent)
+    _make_missing(files, parent, readable)
     with suppress(FileExistsError):  # another process was faster
-        make_directory(files, path)
+        make_directory(files, path) if readable(path) else files.make_directory(path)
     files.flush_directory(parent)
 
 
