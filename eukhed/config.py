@@ -5,11 +5,37 @@ Only what this version has a use for is here. A bad value is reported and its de
 
 import tomllib
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from eukhed.timing import MINUTE
 
 MIB = 1024 * 1024
+
+
+class Helper(NamedTuple):
+    """A program of the user's that bundles may use: JSON on its stdin, JSON on its stdout."""
+
+    argv: tuple[str, ...]
+    repeatable: bool = False  # started twice for one call, it does what once would have done
+
+
+class Ai(NamedTuple):
+    """Who answers a bundle's prompts."""
+
+    provider: str = "none"  # none, command, openai
+    argv: tuple[str, ...] = ()
+    model: str = ""
+    base_url_env: str = "OPENAI_BASE_URL"  # names of variables; no secret stands in a file
+    key_env: str = "OPENAI_API_KEY"
+
+
+class Bundles(NamedTuple):
+    """What the bundle engine may use."""
+
+    ai: Ai = Ai()
+    tools: Mapping[str, Helper] = MappingProxyType({})
+    engines: Mapping[str, Helper] = MappingProxyType({})  # those that take over, by the name of a `fallback`
 
 
 class Config(NamedTuple):
@@ -24,6 +50,9 @@ class Config(NamedTuple):
     detach_key: str = "ctrl-\\"
     bundle_file_bytes: int = 4 * MIB  # the largest file of a bundle
     bundle_files: int = 256
+    ai: Ai = Ai()
+    tools: Mapping[str, Helper] = MappingProxyType({})
+    engines: Mapping[str, Helper] = MappingProxyType({})
     problems: tuple[str, ...] = ()
 
 
@@ -49,6 +78,9 @@ def parse(text: str, path: str) -> Config:
         _value(run, "run.detach_key", _key, default.detach_key, path, problems),
         _value(bundle, "bundle.max_file", _size, default.bundle_file_bytes, path, problems),
         _value(bundle, "bundle.max_files", _count, default.bundle_files, path, problems),
+        _value(bundle, "bundle.ai", _ai, default.ai, path, problems),
+        _value(bundle, "bundle.tools", _helpers, default.tools, path, problems),
+        _value(bundle, "bundle.engines", _helpers, default.engines, path, problems),
         tuple(problems),
     )
 
@@ -111,6 +143,54 @@ def _key(value: Any) -> str:
     if name.startswith("ctrl-") and len(name) == 6 and name[5] in "abcdefghijklmnopqrstuvwxyz[\\]^_":
         return name
     raise ValueError(f"{value!r} is no key; write ctrl-\\ or none")
+
+
+def _ai(value: Any) -> Ai:
+    value = _table(value)
+    known = {"provider", "command", "model", "base_url_env", "key_env"}
+    if unknown := sorted(value.keys() - known):
+        raise ValueError(f"it has no {unknown[0]}; it has {', '.join(sorted(known))}")
+    provider = value.get("provider", "none")
+    if provider not in {"none", "command", "openai"}:
+        raise ValueError(f"{provider!r} is no provider; write none, command or openai")
+    if provider == "command" and "command" not in value:
+        raise ValueError("command needs a command")
+    argv = _argv(value["command"]) if "command" in value else ()
+    words = {key: value[key] for key in ("model", "base_url_env", "key_env") if key in value}
+    if not all(isinstance(word, str) and word for word in words.values()):
+        raise ValueError("model, base_url_env and key_env are strings")
+    if provider == "openai" and "model" not in words:
+        raise ValueError("openai needs a model")
+    return Ai(provider, argv, **words)
+
+
+def _helpers(value: Any) -> Mapping[str, Helper]:
+    return MappingProxyType({name: _helper(name, told) for name, told in _table(value).items()})
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise ValueError(f"{value!r} is no table")
+
+
+def _helper(name: str, told: Any) -> Helper:
+    if isinstance(told, list):
+        return Helper(_argv(told))
+    if not isinstance(told, dict) or told.keys() - {"command", "repeatable"} or "command" not in told:
+        raise ValueError(f'{name} is no program; write {name} = ["program", "argument"]')
+    return Helper(_argv(told["command"]), _truth(told.get("repeatable", False)))
+
+
+def _argv(value: Any) -> tuple[str, ...]:
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(w, str) and "\0" not in w for w in value)
+        and value[0]
+    ):
+        return tuple(value)
+    raise ValueError(f'{value!r} is no command; write ["program", "argument"]')
 
 
 def _section(table: Mapping[str, Any], name: str, path: str, problems: list[str]) -> Mapping[str, Any]:

@@ -25,6 +25,8 @@ EXIT_POLL_MS: Final = 30 * SECOND  # from one look at a process that no pidfd ca
 ACCEPT_PAUSE_MS: Final = 100  # after an accept that found no descriptor left
 CONNECT_PAUSE_MIN_MS: Final = 1  # while a listener's backlog is full; doubling
 CONNECT_PAUSE_MAX_MS: Final = 50
+BUNDLE_FLOOR_MS: Final = 15 * MINUTE  # what a run of a bundle has, unless its manifest says otherwise
+BUNDLE_STEP_MS: Final = MINUTE  # and more for each so many tokens
 
 
 @dataclass(frozen=True, slots=True)

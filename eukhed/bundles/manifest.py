@@ -76,8 +76,8 @@ class Manifest:
 _KNOWN: Final = frozenset(Manifest.__slots__) - {"more"}
 
 
-def decode(data: bytes) -> Manifest:
-    """Read a manifest.
+def decode(data: bytes, *, check_schemas: bool = True) -> Manifest:
+    """Read a manifest. One that was checked before may go without: that takes a large library.
 
     Raises:
         BadManifest: it is none.
@@ -96,8 +96,8 @@ def decode(data: bytes) -> Manifest:
         name=name,
         purpose=purpose,
         cues=_texts(document, "cues"),
-        input=_schema(document, "input"),
-        output=_schema(document, "output"),
+        input=_schema(document, "input", check=check_schemas),
+        output=_schema(document, "output", check=check_schemas),
         whitelist=_whitelist(document),
         guards=_guards(document),
         deadline_floor=_count(document, "deadline_floor"),
@@ -180,13 +180,13 @@ def _whitelist(document: Mapping[str, Any]) -> tuple[str, ...]:
     return tools
 
 
-def _schema(document: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+def _schema(document: Mapping[str, Any], key: str, *, check: bool) -> Mapping[str, Any] | None:
     value = document.get(key)
     if value is None:
         return None
     if not isinstance(value, dict):
         raise BadManifest(f"{key} is not a schema of an object")
-    if (fault := schema_fault(value)) is not None:
+    if check and (fault := schema_fault(value)) is not None:
         raise BadManifest(f"{key} is no schema of an object: {fault}")
     return value
 

@@ -14,7 +14,7 @@ from eukhed.bundles.layout_law import directory_name
 from eukhed.bundles.lock import under_lock
 from eukhed.bundles.memory_law import Note
 from eukhed.bundles.mint_law import read_shelf
-from eukhed.bundles.records import heading_text
+from eukhed.bundles.records import BadRecord, heading_text, read_time
 from eukhed.errors import Invalid, Locked
 from eukhed.host.seam import File, Files, StoreHost
 
@@ -60,6 +60,14 @@ class Memory:
             FileTrouble: the file cannot be read.
         """
         return memory_law.recall(memory_law.parse(self.read()), query)
+
+    def has(self, note: str, since: int) -> bool:
+        """Whether this note, word by word, was made since then (milliseconds; a heading has whole seconds).
+
+        Raises:
+            FileTrouble: the file cannot be read.
+        """
+        return any(one.text == note and _time_of(one) >= since // 1000 * 1000 for one in self.notes())
 
     async def remember(self, note: str) -> None:
         """Append a note, with the time; it is on the disk when this returns. A blank one is no note: done.
@@ -145,3 +153,11 @@ class Memory:
         except OSError as error:
             self._notice(f"{place}: the seed cannot be read: {error.strerror}")
             return b""
+
+
+def _time_of(note: Note) -> int:
+    """When a note was made; 0 where its heading, which a person may have written, is no time."""
+    try:
+        return read_time(note.at)
+    except BadRecord:
+        return 0

@@ -76,7 +76,7 @@ class BundleStore:
         self._limits = limits or Limits()
         self._lock_ms = lock_ms
         self._unsafe = unsafe_filesystem
-        self._notes = notes
+        self.notes_directory = notes
 
     # writing
 
@@ -99,7 +99,7 @@ class BundleStore:
             BrokenBundle: the head's record cannot be read.
             DiskFull, FileTrouble: as the system says.
         """
-        if self._notes is not None:
+        if self.notes_directory is not None:
             raise Invalid(f"{self.directory} is only read: nothing is minted there")
         prepared = prepare(bundle, self._limits, self._parse)
         line = why.strip()
@@ -285,7 +285,7 @@ class BundleStore:
 
     def _notes_place(self, name: str) -> str:
         place = self._place(name)
-        return place if self._notes is None else os.path.join(self._notes, name)
+        return place if self.notes_directory is None else os.path.join(self.notes_directory, name)
 
     def _shelf(self, name: str, *, silent: bool = False) -> Shelf:
         place = self._place(name)

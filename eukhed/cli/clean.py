@@ -15,7 +15,7 @@ from eukhed.host.files import SystemFiles
 from eukhed.storage.listing import SessionRow
 from eukhed.storage.reading import read_records
 from eukhed.storage.records import Task, Terminal
-from eukhed.storage.runs import COMMAND, output_name
+from eukhed.storage.runs import RUNS, output_name
 from eukhed.storage.trouble import told_of
 
 OLDER_MS: Final = 30 * 86_400_000
@@ -99,7 +99,7 @@ def _rubbish(context: Context, row: SessionRow, before_ms: int, unread: list[str
         return []
     found = []
     for task in tasks:
-        if task.kind != COMMAND or not _ended_before(task, before_ms):
+        if task.kind not in RUNS or not _ended_before(task, before_ms):
             continue
         names = [os.path.join(storage, output_name(task.id, stream)) for stream in ("out", "err")]
         files = tuple(name for name in names if os.path.lexists(name))

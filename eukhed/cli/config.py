@@ -1,6 +1,7 @@
 """`eukhed config`: settings and where each comes from; nothing is written."""
 
 import argparse
+from collections.abc import Mapping
 from typing import Any, Final
 
 from eukhed.cli.context import Context, Options
@@ -33,7 +34,9 @@ def run(context: Context, flags: Options) -> int:
         return 1 if problems else 0
     shown = held if flags.what == "list" else [_named(held, flags.key)]
     if context.json:
-        context.out(to_json([{"key": one.key, "value": one.value, "origin": one.origin} for one in shown]))
+        context.out(
+            to_json([{"key": one.key, "value": _json(one.value), "origin": one.origin} for one in shown])
+        )
     elif flags.what == "get":
         context.out(_text(shown[0]))
     else:
@@ -58,6 +61,10 @@ def _named(held: list[Setting], key: str | None) -> Setting:
 
 def _text(one: Setting) -> str:
     value: Any = one.value
+    if one.key == "bundle.ai":
+        return " ".join(word for word in (value.provider, value.model, *value.argv) if word)
+    if one.key in {"bundle.tools", "bundle.engines"}:
+        return "; ".join(f"{name} = {' '.join(helper.argv)}" for name, helper in value.items()) or "none"
     if isinstance(value, bool):
         return "true" if value else "false"
     if one.key in {"output.cap", "bundle.max_file"}:
@@ -71,3 +78,11 @@ def _text(one: Setting) -> str:
     if one.key in {"run.grace", "daemon.lost_exit"}:
         return f"{value / 1000:g}s"
     return str(value)
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return value._asdict()
+    if isinstance(value, Mapping):
+        return {name: helper._asdict() for name, helper in value.items()}
+    return value

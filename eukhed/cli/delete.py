@@ -13,7 +13,7 @@ from eukhed.errors import Busy, EukhedError
 from eukhed.host.files import SystemFiles
 from eukhed.storage.listing import SessionRow
 from eukhed.storage.reading import read_records
-from eukhed.storage.runs import COMMAND
+from eukhed.storage.runs import RUNS
 from eukhed.storage.staging import delete_storage
 from eukhed.storage.trouble import told_of
 
@@ -84,7 +84,7 @@ def _runs(context: Context, row: SessionRow) -> int | None:
         records = read_records(SystemFiles(), context.places.storage(row.id))
     except EukhedError:
         return None
-    return sum(task.kind == COMMAND for task in records.tasks.values())
+    return sum(task.kind in RUNS for task in records.tasks.values())
 
 
 def _sizes(context: Context, row: SessionRow) -> Iterator[int]:

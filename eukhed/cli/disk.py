@@ -18,7 +18,7 @@ from eukhed.storage.lookup import Found
 from eukhed.storage.lookup import find as find_row
 from eukhed.storage.reading import read_records
 from eukhed.storage.records import Task
-from eukhed.storage.runs import COMMAND, run_row
+from eukhed.storage.runs import RUNS, run_row
 
 
 def rows(at: Places) -> list[SessionRow]:
@@ -87,9 +87,9 @@ def records(at: Places, row: SessionRow) -> Records:
 
 
 def tasks(at: Places, row: SessionRow) -> list[Task]:
-    """Return the command runs of a session, oldest first."""
+    """Return the runs of a session, oldest first."""
     known = records(at, row).tasks.values()
-    return sorted((task for task in known if task.kind == COMMAND), key=lambda task: task.id)
+    return sorted((task for task in known if task.kind in RUNS), key=lambda task: task.id)
 
 
 def task(at: Places, row: SessionRow, number: int | None) -> Task:
@@ -119,6 +119,6 @@ def runs(at: Places, only: str | None) -> list[dict[str, Any]]:
             if only is not None:
                 raise  # in a list of all, `doctor` tells of it
     for run in found:
-        run["unattended"] = run["state"] == "running"
+        run["unattended"] = run["state"] in {"running", "waiting"}
     found.sort(key=lambda run: (run["started_at"] or run["submitted_at"], run["run"]), reverse=True)
     return found

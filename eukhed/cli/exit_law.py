@@ -11,6 +11,9 @@ SIGNALLED: Final = 128
 AS_RUNS: Final = frozenset(
     {"run", "attach", "wait", "rerun", "bash", "spawn"}
 )  # they exit with a run's status
+FAILED: Final = 1
+USAGE: Final = 2
+OF_BUNDLES: Final = "bundle run"  # whose 2 says that a run is incomplete
 TOLD_BEFORE: Final = frozenset({2, 4, 5})  # usage, no daemon, no such thing: said before a run was touched
 
 
@@ -27,6 +30,8 @@ def of_end(code: int | None, signal: int | None, *, timed_out: bool) -> int:
 
 def of_trouble(command: str, status: int) -> int:
     """Return the status for an error whose own is `status`, told by this command."""
+    if command == OF_BUNDLES:
+        return status if status in TOLD_BEFORE - {USAGE} else FAILED
     if command not in AS_RUNS or status in TOLD_BEFORE:
         return status
     return OUR_TROUBLE

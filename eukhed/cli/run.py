@@ -130,7 +130,7 @@ def begin(
         if flags.detach or answer.get("once"):
             return _detached(context, client, answer)
         _tell_started(context, client, answer, settings)
-        attachment = _attachment(client, session, answer, repeated=client.repeated)
+        attachment = attachment_of(client, session, answer, repeated=client.repeated)
         outcome, status = shown(early)
     while True:
         if isinstance(outcome, Left) or not status or "retry" not in body:
@@ -165,7 +165,7 @@ def submitted(
     return answer
 
 
-def _attachment(
+def attachment_of(
     client: Client, session: finding.Session, answer: dict[str, Any], *, repeated: bool
 ) -> Attachment:
     """Return the view that is open since the run was made.

@@ -13,7 +13,7 @@ from eukhed.cli.render import WIDTH_MAX, cut, plain, to_json
 from eukhed.errors import EukhedError, Invalid
 from eukhed.storage.listing import SessionRow
 from eukhed.storage.records import Task
-from eukhed.storage.runs import COMMAND, OUTPUT, run_row
+from eukhed.storage.runs import OUTPUT, RUNS, run_row
 
 LINE_MAX: Final = 64 * 1024  # of a line without an end, as progress bars write them
 
@@ -99,7 +99,7 @@ def _hits(context: Context, flags: Options, row: SessionRow) -> Iterator[Hit]:
 
 
 def _over_before(task: Task, told: dict[str, Any], since_ms: int) -> bool:
-    assert task.kind == COMMAND
+    assert task.kind in RUNS
     return told["ended_at"] is not None and told["ended_at"] < since_ms
 
 

@@ -23,6 +23,9 @@ KEYS: Final = {
     "daemon.unsafe_filesystem": "unsafe_filesystem",
     "bundle.max_file": "bundle_file_bytes",
     "bundle.max_files": "bundle_files",
+    "bundle.ai": "ai",
+    "bundle.tools": "tools",
+    "bundle.engines": "engines",
 }
 OF_REPOSITORY: Final = ("run", "output")  # the sections that a repository's file may set; never commands
 DEFAULTS: Final = {"run.tty": "auto", "run.on_signal": "ask", "run.detach_key": "ctrl-\\"}

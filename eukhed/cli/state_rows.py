@@ -17,7 +17,7 @@ from rich.tree import Tree
 from eukhed.cli.render import plain, seconds
 from eukhed.storage.plain import words
 from eukhed.storage.records import Task
-from eukhed.storage.runs import CHILD, COMMAND, run_row, state_of
+from eukhed.storage.runs import CHILD, RUNS, run_row, state_of
 
 ENDED: Final = 5  # ended runs, and entries of no run, that are shown one by one
 UNCUT: Final = 1 << 20  # columns where nothing is cut
@@ -101,7 +101,7 @@ def _task(record: int, value: Mapping[str, Any]) -> str:
     if value["kind"] == CHILD:
         task = msgspec.convert(value, Task)
         return f"child {record}  {state_of(task)}  {(task.memos or {}).get('name', '')}  {words(task.input['argv'])}"
-    if value["kind"] != COMMAND:
+    if value["kind"] not in RUNS:
         return f"task {record}  {value['kind']}  {value['state']['status']}"
     row = run_row(msgspec.convert(value, Task), "", "", int(time.time() * 1000))
     took = f"  {seconds(row['seconds'])}" if row["seconds"] is not None else ""
@@ -109,7 +109,7 @@ def _task(record: int, value: Mapping[str, Any]) -> str:
 
 
 def _style(node: Node) -> str:
-    if node["of"][0] != "task" or node["value"]["kind"] != COMMAND:
+    if node["of"][0] != "task" or node["value"]["kind"] not in RUNS:
         return ""
     return STYLES.get(_task(0, node["value"]).split("  ")[1], "")
 

@@ -84,6 +84,10 @@ COMMANDS: Final = (
         ("eukhed rerun shop/14", "eukhed rerun --failed", "eukhed rerun shop --interrupted -d"),
     ),
     Command(
+        "answer", "run", "changes", False, "answer the question that a run waits with", "answer",
+        ("eukhed answer shop yes", "eukhed answer shop/14 yes", "eukhed answer shop/14              its default"),
+    ),
+    Command(
         "withdraw", "run", "changes", False, "take back a run that is queued, or the next try of one that failed", "withdraw",
         ("eukhed withdraw shop/16",),
     ),
@@ -235,6 +239,14 @@ COMMANDS: Final = (
     Command(
         "bundle verify", "jobs", "reads", False, "whether the files are those that were minted", "bundle_verify",
         ("eukhed bundle verify triage",), daemon=False,
+    ),
+    Command(
+        "bundle run", "jobs", "changes", True, "run a bundle in a session; 0 finished, 2 incomplete, 1 it could not be", "bundle_run",
+        (
+            "eukhed bundle run triage --input mail.json",
+            "cat mail.json | eukhed bundle run triage --version 2 --input -",
+            "eukhed bundle run triage -d          print the run's address, and leave",
+        ),
     ),
     Command(
         "bundle remember", "jobs", "changes", False, "add a note to what a bundle has learnt", "bundle_remember",

@@ -1,6 +1,6 @@
-"""Command runs as a storage's records tell them: rows for lists, and the order of a run's output.
+"""Runs as a storage's records tell them: rows for lists, and the order of a run's output.
 
-A run is a task of kind "command". Its output lies in files beside the log; entries of kind "output" name
+A run is a task of kind "command" or "bundle". Its output lies in files beside the log; entries of kind "output" name
 the bytes and give the order across its two streams (docs/storage-format.md).
 """
 
@@ -16,9 +16,12 @@ COMMAND: Final = "command"
 CHILD: Final = (
     "child"  # a task: a session that a spawn made, until its command is over; and the entry that says so
 )
+BUNDLE: Final = "bundle"
+RUNS: Final = frozenset({COMMAND, BUNDLE})  # the kinds of task that are runs
 OUTPUT: Final = "output"  # data: {stream, offset, length, text | base64 | crc}
 DROPPED: Final = "dropped"  # data: {stream, offset, length}: the cap took these bytes
 BASH: Final = "bash"  # data: {line, exit | signal | error, cut}: a shell line is over; its messages say it
+QUESTION: Final = "question"  # the memo of a run that waits for a person: the number of the call that asks
 RESTORED: Final = "restored"  # data: {text, at}: another worker took the run up
 
 Stream = Literal["out", "err"]
@@ -51,7 +54,7 @@ def state_of(task: Task) -> str:
     if isinstance(state, Pending):
         return "queued"
     if not isinstance(state, Terminal):
-        return "running"
+        return "waiting" if QUESTION in (task.memos or {}) else "running"
     return STATES[state.outcome]
 
 

@@ -13,7 +13,7 @@ from eukhed.storage.listing import SessionRow
 from eukhed.storage.lookup import canonical, fresh_name
 from eukhed.storage.lookup import find as find_row
 from eukhed.storage.reading import read_records
-from eukhed.storage.runs import COMMAND, run_row
+from eukhed.storage.runs import RUNS, run_row
 from eukhed.storage.staging import create_session
 from eukhed.supervisor.house import LOG, House
 from eukhed.supervisor.house import told as told_of
@@ -212,9 +212,9 @@ async def _runs_of(house: House, row: SessionRow) -> list[dict[str, Any]]:
         return []
     attended = row.id in house.keepers
     tasks = records.tasks
-    found = [run_row(one, row.id, row.name, now, tasks) for one in tasks.values() if one.kind == COMMAND]
+    found = [run_row(one, row.id, row.name, now, tasks) for one in tasks.values() if one.kind in RUNS]
     for run in found:
-        run["unattended"] = run["state"] == "running" and not attended
+        run["unattended"] = run["state"] in {"running", "waiting"} and not attended
     return found
 
 

@@ -18,7 +18,7 @@ from eukhed.wire.slow_law import Bounds, Offer, offer, reads, takes
 DISPATCHES_MAX: Final = 64  # commands of one client under way; then its socket is not read
 BOUNDS: Final = Bounds(events_bytes=1 << 20, all_bytes=64 << 20)
 FOLLOWING: Final = frozenset(
-    {"attach", "run", "follow_session", "subscribe_state_tree"}
+    {"attach", "run", "run_bundle", "follow_session", "subscribe_state_tree"}
 )  # whoever asked hears of the session from then on
 
 

@@ -27,6 +27,7 @@ from eukhed.wire.messages import WorkerSpec
 from eukhed.wire.network import Channel, DescriptorChannel
 from eukhed.wire.sockets import SocketNetwork
 from eukhed.worker.holders import SystemHolders
+from eukhed.worker.programs.system import SystemPrograms
 from eukhed.worker.worker import Settings, work
 
 FROZEN: Final = "frozen"  # told in the hello: the preload was there
@@ -96,8 +97,13 @@ async def _serve(
     descriptors: DescriptorChannel,
     scope: anyio.CancelScope,
 ) -> None:
-    await work(host, network, SystemHolders(host), spec, settings(spec), link, descriptors)
+    await work(host, network, SystemHolders(host), spec, _settings(host, network, spec), link, descriptors)
     scope.cancel()
+
+
+def _settings(host: Host, network: SocketNetwork, spec: WorkerSpec) -> Settings:
+    programs = SystemPrograms(host, network, paths.config_file(os.environ))
+    return settings(spec)._replace(programs=programs)
 
 
 def settings(spec: WorkerSpec) -> Settings:

@@ -9,6 +9,7 @@ from eukhed.timing import Backoff
 from eukhed.worker.busy import BusyJournal
 from eukhed.worker.events import Events
 from eukhed.worker.holding import Holders
+from eukhed.worker.programs.programs import Programs
 from eukhed.worker.queue import Queue
 from eukhed.worker.session import Session
 from eukhed.worker.work import Work
@@ -29,6 +30,7 @@ class Bench(NamedTuple):
     environ: Mapping[bytes, bytes]  # given back to every run: EUKHED_HOME, _RUNTIME_DIR, _SOCKET
     queue: Queue
     tries: Backoff
+    programs: Programs | None = None  # without them no bundle is run
 
     def run_directory(self, number: int) -> str:
         """Where a run's holder keeps its socket and status."""

@@ -120,7 +120,7 @@ class Desk:
             "sequence": self.events.sequence,
             "work": [item.told() for item in self.work.items()],
             "children": self.children.unsettled(),
-            "waiting": [],
+            "waiting": [item.told() for item in self.work.items() if item.kind == "waiting"],
             "direct": [client.about for client in self.uplink.direct.values()],
             "next_job": upcoming,
             "next_job_at": None if upcoming is None else upcoming["at"],

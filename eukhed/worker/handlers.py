@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from eukhed.errors import Invalid, NotFound, Permission
 from eukhed.host.sockets import close_all
+from eukhed.storage.runs import COMMAND
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import SUPERVISOR, Command, Event
-from eukhed.worker import child_commands, state_commands
+from eukhed.worker import bundle_commands, child_commands, state_commands
 from eukhed.worker.attachments import from_offsets
 from eukhed.worker.desk import Desk
 from eukhed.worker.direct import direct
@@ -48,6 +49,14 @@ async def run(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     return made.told() | _waits(made) | _open(desk, command, made, body, asked.window, _beginning())
 
 
+async def run_bundle(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
+    """Begin a run of a bundle, once per command id; its view is open at once unless it is detached."""
+    made, asked = await bundle_commands.begin(desk, command, body)
+    if asked.detach:
+        return made.told()
+    return made.told() | _open(desk, command, made, body, asked.window, _beginning())
+
+
 async def attach(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     """Look at a run: what the viewer has not yet, then what comes, then how it ended."""
     made = desk.runs.of(number_of(body.get("run")))
@@ -78,7 +87,8 @@ async def wait(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
 async def run_record(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
     """The run as it stands, and what it was asked to be: for who wants the same once more."""
     made = desk.runs.of(number_of(body.get("run")))
-    return made.told() | {"asked": as_asked(desk.session.known(made.id).input)}
+    task = desk.session.known(made.id)
+    return made.told() | ({"asked": as_asked(task.input)} if task.kind == COMMAND else {"asked": None})
 
 
 async def withdraw(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
@@ -254,6 +264,7 @@ def client_gone(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
 HANDLERS: Final[dict[str, Handler]] = (
     {
         "run": run,
+        "run_bundle": run_bundle,
         "attach": attach,
         "wait": wait,
         "run_record": run_record,
@@ -273,6 +284,7 @@ HANDLERS: Final[dict[str, Handler]] = (
     }
     | state_commands.HANDLERS
     | child_commands.HANDLERS
+    | bundle_commands.HANDLERS
 )
 QUICK: Final[dict[str, QuickHandler]] = {
     "input": give_input,

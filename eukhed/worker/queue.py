@@ -6,7 +6,7 @@ import anyio
 
 from eukhed.errors import NotFound
 from eukhed.storage.records import Terminal
-from eukhed.storage.runs import COMMAND
+from eukhed.storage.runs import RUNS
 from eukhed.worker import queue_law
 from eukhed.worker.queue_law import Asked, Standing, Start, Stop, Verdict, Wait, Waits
 from eukhed.worker.session import Session
@@ -55,7 +55,7 @@ class Queue:
         """
         for number in (*asked.after, *asked.after_any):
             task = self._session.task(number)
-            if task is None or task.kind != COMMAND:
+            if task is None or task.kind not in RUNS:
                 raise NotFound(f"session {self._session.name} has no run {number}", next=[["eukhed", "runs"]])
         return queue_law.settled(asked, self._waits)
 

@@ -20,6 +20,7 @@ from eukhed.tree.live import LiveTree, opened
 from eukhed.tree.records import Name, Plan, Put
 from eukhed.worker import rewind_law
 from eukhed.worker.gate import Gate
+from eukhed.worker.programs.live import LiveBundle
 from eukhed.worker.rewind_law import Earlier, Held, Rewinding, Said
 from eukhed.worker.run import LiveRun
 from eukhed.worker.runs import Runs
@@ -85,7 +86,7 @@ class Rewinds:
         finally:
             self._under_way = False
 
-    async def _end(self, runs: Iterable[LiveRun]) -> None:
+    async def _end(self, runs: Iterable[LiveRun | LiveBundle]) -> None:
         async with anyio.create_task_group() as tasks:
             for run in runs:
                 tasks.start_soon(run.stop, KIND, None, None)
@@ -155,7 +156,7 @@ class Rewinds:
 
     # what the law is told
 
-    def _ended(self, tree: LiveTree, then: Snapshot) -> list[LiveRun]:
+    def _ended(self, tree: LiveTree, then: Snapshot) -> list[LiveRun | LiveBundle]:
         """The runs that go on now and were not there then."""
         return [run for run in self._runs.live() if not _there(tree, then, Name("task", run.id))]
 

@@ -21,6 +21,7 @@ from eukhed.worker import joined, run_environment, run_facts, tries, turn_facts
 from eukhed.worker.bench import Bench
 from eukhed.worker.holding import Ended, Holder, NotStarted, Started
 from eukhed.worker.output import Gap, gaps_within, last_lines, lines_before
+from eukhed.worker.patience import Patience
 from eukhed.worker.queue_law import Waits
 from eukhed.worker.run_facts import Wish
 from eukhed.worker.run_plan import plan_of
@@ -29,7 +30,6 @@ from eukhed.worker.transcript import Told, Transcript
 from eukhed.worker.waiting import Waiting
 from eukhed.worker.work import Item, WorkKind
 
-FULL_DISK_PAUSE_MS: Final = 1000
 EARLY_MAX: Final = 64  # pieces of input for a run whose holder is being found
 LOG: Final = logging.getLogger("eukhed.worker.run")
 
@@ -52,6 +52,7 @@ class LiveRun:
         self._over = anyio.Event()
         self._stopped_by: tuple[str, str] | None = None  # who, and by which signal
         self._waiting = Waiting(bench, number)
+        self._patience = Patience(bench.host.clock, number, self.notices)
 
     @property
     def queued(self) -> bool:
@@ -244,7 +245,7 @@ class LiveRun:
         holder, bench = self._holder, self._bench
         assert holder is not None
         await bench.busy.believed()
-        await self._patiently(lambda: self._session.held(self.id, holder.identity))
+        await self._patience.until_done(lambda: self._session.held(self.id, holder.identity))
         return await self._go(holder)
 
     async def _go(self, holder: Holder) -> Ended | None:
@@ -258,7 +259,7 @@ class LiveRun:
             case Started(command=command, notes=notes):
                 at_ms = bench.host.clock.wall_ms()
                 self.notices += [{"id": 0, "text": note, "at": at_ms} for note in notes]
-                await self._patiently(lambda: self._session.executed(self.id, command, at_ms))
+                await self._patience.until_done(lambda: self._session.executed(self.id, command, at_ms))
         bench.events.emit("run_started", self.told())
         return None
 
@@ -278,7 +279,7 @@ class LiveRun:
         await self._forget_environment()
         at_ms = bench.host.clock.wall_ms()
         text = "the worker of this session was replaced; the command was not touched"
-        await self._patiently(lambda: self._notice(text, at_ms))
+        await self._patience.until_done(lambda: self._notice(text, at_ms))
         return None
 
     def _hold(self, holder: Holder) -> None:
@@ -322,7 +323,7 @@ class LiveRun:
 
     async def write_down(self, told: list[Told]) -> None:
         """Commit the entries of some output."""
-        await self._patiently(lambda: self._session.output(self.id, told))
+        await self._patience.until_done(lambda: self._session.output(self.id, told))
 
     async def _expire(self) -> None:
         """A run with a timeout is stopped when it has passed, counted from its start, over worker changes."""
@@ -338,11 +339,11 @@ class LiveRun:
     async def _finish(self, ended: Ended) -> None:
         if self._stopped_by is not None and "stop" not in (self._session.known(self.id).memos or {}):
             who, how = self._stopped_by
-            await self._patiently(lambda: self._session.asked_to_stop(self.id, who, how))
+            await self._patience.until_done(lambda: self._session.asked_to_stop(self.id, who, how))
         outcome, result = self._result(ended)
         told = self._session.known(self.id).input
         said = None if "line" not in told else await joined.said(self._bench.host, self, told["line"], result)
-        await self._patiently(lambda: self._session.ended(self.id, outcome, result, said))
+        await self._patience.until_done(lambda: self._session.ended(self.id, outcome, result, said))
         self.segments.end()
         task = self._session.known(self.id)
         if tries.due_ms(task, self._bench.tries) is not None:
@@ -375,21 +376,6 @@ class LiveRun:
         else:
             outcome = "completed" if ended.exit == 0 else "failed"
         return outcome, result
-
-    async def _patiently(self, commit: Callable[[], Any]) -> None:
-        """Commit what has to be committed; a full disk is waited for, told once, and nothing is lost by it."""
-        told = False
-        while True:
-            try:
-                await commit()
-            except DiskFull as error:
-                if not told:
-                    LOG.error("run %s waits for room on the disk: %s", self.id, error)
-                    self.notices.append({"id": 0, "text": f"waits for room on the disk: {error}", "at": 0})
-                    told = True
-                await self._bench.host.clock.sleep_ms(FULL_DISK_PAUSE_MS)
-            else:
-                return
 
 
 def _name_of(number: int) -> str:

@@ -10,17 +10,21 @@ import anyio
 from anyio.abc import TaskGroup
 
 from eukhed.errors import EukhedError, Invalid, NotFound, ShuttingDown
+from eukhed.storage.runs import BUNDLE, RUNS
 from eukhed.worker.bench import Bench
 from eukhed.worker.ended import EndedRun
 from eukhed.worker.gate import Gate
 from eukhed.worker.pauses import Pauses
+from eukhed.worker.programs.live import LiveBundle
+from eukhed.worker.programs.programs import Programs
+from eukhed.worker.programs.wish import Wish as BundleWish
 from eukhed.worker.run import LiveRun
 from eukhed.worker.run_facts import Wish, kind_of
 from eukhed.worker.session import Session
 from eukhed.worker.tries import request_of
 from eukhed.worker.work import Item, WorkKind
 
-Run = LiveRun | EndedRun
+Run = LiveRun | LiveBundle | EndedRun
 LOG: Final = logging.getLogger("eukhed.worker.runs")
 
 
@@ -32,13 +36,13 @@ class Runs:
         self._gate = gate
         self._bench = bench
         self._tasks = tasks
-        self._live: dict[int, LiveRun] = {}
+        self._live: dict[int, LiveRun | LiveBundle] = {}
         self._asked: dict[
             str, anyio.Event
         ] = {}  # commands and keys whose submission is on its way to the disk
         self._pauses = Pauses(bench)
 
-    def live(self) -> list[LiveRun]:
+    def live(self) -> list[LiveRun | LiveBundle]:
         """Those that are not over, oldest first."""
         return [self._live[number] for number in sorted(self._live)]
 
@@ -58,11 +62,11 @@ class Runs:
         if live is not None:
             return live
         task = self._session.task(number)
-        if task is None or task.kind != "command":
+        if task is None or task.kind not in RUNS:
             raise NotFound(f"session {self._session.name} has no run {number}", next=[["eukhed", "runs"]])
         return EndedRun(self._session, task)
 
-    def live_of(self, number: int | None) -> LiveRun:
+    def live_of(self, number: int | None) -> LiveRun | LiveBundle:
         """The same, if it is not over.
 
         Raises:
@@ -127,13 +131,51 @@ class Runs:
             raise
         return run
 
+    async def begin_bundle(self, command: str, wish: BundleWish) -> Run:
+        """Make the run of a bundle, once, as `begin` does for a command.
+
+        Raises:
+            ShuttingDown: the worker leaves; nothing was taken. DiskFull: there is no room for it.
+        """
+        while command in self._asked:
+            await self._asked[command].wait()
+        known = self._session.submitted(command)
+        if known is not None:
+            return self.of(known)
+        done = self._asked[command] = anyio.Event()
+        number = self._session.mint()
+        run = LiveBundle(self._bench, number)
+        title = f"bundle {wish.pin.name} v{wish.pin.version}"
+        self._bench.queue.enter(number)
+        try:
+            await self._gate.admit(Item("run", number, title))
+            self._live[number] = run
+            try:
+                await run.submit(command, wish)
+            except BaseException:
+                del self._live[number]
+                self._bench.work.remove("run", number)
+                raise
+        except BaseException:
+            self._bench.queue.leave(number)
+            raise
+        finally:
+            del self._asked[command]
+            done.set()
+        self._tasks.start_soon(self._live_through, run)
+        return run
+
     async def take_up(self) -> int:
         """Go on with all that an earlier worker left; how many there are."""
         left = self._session.unfinished()
         for task in left:
             self._bench.queue.enter(task.id, task.input.get("once"))
         for task in left:
-            run = LiveRun(self._bench, task.id, None)
+            run = (
+                LiveBundle(self._bench, task.id)
+                if task.kind == BUNDLE
+                else LiveRun(self._bench, task.id, None)
+            )
             await run.recall()
             kind: WorkKind = "input" if run.queued else kind_of(task.input)
             await self._gate.admit(Item(kind, task.id, self._session.title(task)))
@@ -183,17 +225,23 @@ class Runs:
             run.let_go()
 
     @property
+    def programs(self) -> Programs | None:
+        """What runs bundles; None where none are run."""
+        return self._bench.programs
+
+    @property
     def grace_ms(self) -> int:
         """How long a stopped command has, unless told otherwise."""
         return self._bench.grace_ms
 
-    async def _live_through(self, run: LiveRun) -> None:
+    async def _live_through(self, run: LiveRun | LiveBundle) -> None:
         try:
             await run.live()
         finally:
             self._live.pop(run.id, None)
             self._bench.queue.leave(run.id)
-        await self._try_again(run.id)
+        if isinstance(run, LiveRun):
+            await self._try_again(run.id)
 
     async def _try_again(self, number: int) -> None:
         """The next try of a run that failed, if it is to have one, after its pause."""

@@ -16,7 +16,7 @@ from eukhed.storage.fork_commit import main_conversation
 from eukhed.storage.live import Records
 from eukhed.storage.plain import words
 from eukhed.storage.records import Committed, Entry, Outcome, Pending, Running, Submission, Task, Terminal
-from eukhed.storage.runs import COMMAND, RESTORED, Span, entered_sizes, output_name, run_row, spans
+from eukhed.storage.runs import COMMAND, RESTORED, RUNS, Span, entered_sizes, output_name, run_row, spans
 from eukhed.storage.storage import Storage
 from eukhed.worker.segments import STREAMS, Segment, Stream
 
@@ -78,13 +78,13 @@ class Session:
         return self._storage.records.tasks.get(number)
 
     def last_run(self) -> int | None:
-        """The newest command run."""
-        return max((t.id for t in self._storage.records.tasks.values() if t.kind == COMMAND), default=None)
+        """The newest run."""
+        return max((t.id for t in self._storage.records.tasks.values() if t.kind in RUNS), default=None)
 
     def unfinished(self) -> list[Task]:
         """The runs that are not over, oldest first."""
         tasks = self._storage.records.tasks.values()
-        return sorted((t for t in tasks if t.kind == COMMAND and not t.terminal), key=lambda task: task.id)
+        return sorted((t for t in tasks if t.kind in RUNS and not t.terminal), key=lambda task: task.id)
 
     def submitted(self, command: str) -> int | None:
         """The run that this command made."""
@@ -193,6 +193,11 @@ class Session:
         batch = Batch()
         streams = {data["stream"] for _, data in told}
         batch.files = [output_name(number, stream) for stream in STREAMS if stream in streams]
+        self.put_entries(batch, number, told)
+        await self._committer.commit(batch)
+
+    def put_entries(self, batch: Batch, number: int, told: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """Entries of a run, as (kind, data), into a batch."""
         for kind, data in told:
             batch.put_entry(
                 Entry(
@@ -203,7 +208,6 @@ class Session:
                     data=dict(data),
                 )
             )
-        await self._committer.commit(batch)
 
     async def restored(self, number: int, text: str, at_ms: int) -> int:
         """A run was taken up again by another worker; the id of its notice."""
@@ -236,10 +240,14 @@ class Session:
                 )
             )
         batch.put_task(replace(self.known(number), state=Terminal(outcome=outcome, result=dict(result))))
+        self.put_done(batch, number)
+        await self._committer.commit(batch)
+
+    def put_done(self, batch: Batch, number: int) -> None:
+        """That a run's submissions are done, into a batch."""
         for submission in self._storage.records.submissions.values():
             if submission.task == number and submission.status != "done":
                 batch.put_submission(replace(submission, status="done"))
-        await self._committer.commit(batch)
 
     async def amend(self, changes: Mapping[str, Any]) -> None:
         """Another name, or archived or not any more.

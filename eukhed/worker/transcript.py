@@ -145,8 +145,12 @@ def _entries(stream: Stream, part: Part) -> list[Told]:
     """The entries of what was read; what is not kept any more is an entry of its own."""
     if part.dropped:
         return [(DROPPED, {"stream": stream, "offset": part.offset, "length": part.dropped})]
-    pieces = output_law.plan(part.data, part.offset)
-    return [(OUTPUT, _data(stream, piece, part.data, part.offset)) for piece in pieces]
+    return entries_of(stream, part.data, part.offset)
+
+
+def entries_of(stream: Stream, data: bytes, offset: int) -> list[Told]:
+    """The entries of some bytes that stand at this offset of a stream."""
+    return [(OUTPUT, _data(stream, piece, data, offset)) for piece in output_law.plan(data, offset)]
 
 
 def _data(stream: Stream, piece: output_law.Piece, block: bytes, block_offset: int) -> dict[str, Any]:

@@ -4,11 +4,13 @@ What is in it was admitted by the gate; it is taken out only after its end is du
 looks idle has nothing left to lose.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 import anyio
 
-WorkKind = Literal["run", "compaction", "input", "admitted", "job", "bash", "child", "workflow"]
+WorkKind = Literal["run", "compaction", "input", "admitted", "job", "bash", "child", "workflow", "waiting"]
 
 
 RUNS: Final = frozenset(
@@ -22,10 +24,11 @@ class Item(NamedTuple):
     kind: WorkKind
     id: int
     title: str = ""
+    more: Mapping[str, Any] = MappingProxyType({})  # what else is told of it
 
     def told(self) -> dict[str, Any]:
         """The item as `work` of `ps` has it."""
-        told = self._asdict()
+        told: dict[str, Any] = {"kind": self.kind, "id": self.id, "title": self.title, **self.more}
         if self.kind in RUNS:
             told |= {"run": self.id, "command": self.title}
         elif self.kind == "child":

@@ -43,6 +43,7 @@ from eukhed.worker.greeting import hello
 from eukhed.worker.handed import Handed
 from eukhed.worker.holding import Holders
 from eukhed.worker.inbox import serve, serve_descriptors
+from eukhed.worker.programs.programs import Programs
 from eukhed.worker.queue import Queue
 from eukhed.worker.quiet import Quiet
 from eukhed.worker.rewind import Rewinds
@@ -67,6 +68,7 @@ class Settings(NamedTuple):
     grace_ms: int
     environ: Mapping[bytes, bytes]  # what every run is given back: EUKHED_HOME, _RUNTIME_DIR
     zone: str | None = None  # the machine's time zone, for patterns of scheduled jobs without one
+    programs: Programs | None = None  # what runs bundles
 
 
 async def work(
@@ -258,6 +260,7 @@ def _desk(
         {**settings.environ, b"EUKHED_SOCKET": spec.socket.encode()},
         Queue(session, closed=spec.ends_work),
         timing.tries,
+        settings.programs,
     )
     runs, tree = Runs(session, gate, bench, tasks), SessionTree(session, uplink, spec.instance, quiet)
     return Desk(

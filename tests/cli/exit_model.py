@@ -7,5 +7,7 @@ def of_end(code: int | None, signal: int | None, timed_out: bool) -> int:
 
 
 def of_trouble(command: str, status: int) -> int:
+    if command == "bundle run":
+        return {4: 4, 5: 5}.get(status, 1)
     shows_a_run = command in ("run", "attach", "wait", "rerun", "bash", "spawn")
     return 125 if shows_a_run and status not in (2, 4, 5) else status

@@ -23,7 +23,7 @@ def test_exit_of_end_is_its_model() -> None:
 
 
 def test_exit_own_trouble() -> None:
-    """exit_own_trouble: for every command and every status of an error."""
+    """exit_own_trouble, exit_bundle_trouble: for every command and every status of an error."""
     names = [command.name for command in COMMANDS] + ["rerun", ""]
     for name, status in product(names, range(1, 6)):
         assert of_trouble(name, status) == exit_model.of_trouble(name, status)

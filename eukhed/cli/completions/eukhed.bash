@@ -10,7 +10,7 @@ _eukhed() {
     esac
   done
   case $command in
-    "") words="a archive attach bash bundle clean completion config cron delete demo detach doctor export fork help import job kill laws log logs ls metrics new ps rename reopen rerun rewind rewind-plan rpc run runs search send service sessions show shutdown spawn start state status stop supervise top unarchive wait withdraw --help --json --home --socket --quiet --verbose --color --version" ;;
+    "") words="a answer archive attach bash bundle clean completion config cron delete demo detach doctor export fork help import job kill laws log logs ls metrics new ps rename reopen rerun rewind rewind-plan rpc run runs search send service sessions show shutdown spawn start state status stop supervise top unarchive wait withdraw --help --json --home --socket --quiet --verbose --color --version" ;;
     run) words="--tty --no-tty --detach --on-signal --session --queue --after --after-any --once --retry --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     runs) words="--session --all --state --label --job --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
@@ -19,6 +19,7 @@ _eukhed() {
     stop) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     kill) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     rerun) words="--session --failed --interrupted --all --tty --no-tty --detach --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    answer) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     withdraw) words="--session --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     job) words="--queue --after --after-any --once --retry --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     bash) words="--detach --on-signal --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
@@ -56,6 +57,7 @@ _eukhed() {
     "bundle diff") words="--layer --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     "bundle revert") words="--why --layer --yes --dry-run --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     "bundle verify") words="--layer --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    "bundle run") words="--version --layer --input --session --tokens --label --detach --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     "bundle remember") words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     "bundle recall") words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     "bundle last-run") words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1)" ;;
@@ -75,7 +77,7 @@ _eukhed() {
     demo) words="--svg --keep --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     help) words="--help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     cron) words="add list show next run pause resume cancel" ;;
-    bundle) words="list show mint lineage diff revert verify remember recall last-run" ;;
+    bundle) words="list show mint lineage diff revert verify run remember recall last-run" ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }

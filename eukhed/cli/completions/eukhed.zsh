@@ -12,6 +12,7 @@ _eukhed() {
     'stop:stop a run with everything that it started, or close a session'
     'kill:stop a run at once - `stop -s KILL`'
     'rerun:run the command of a run once more, in its directory, with this environment'
+    'answer:answer the question that a run waits with'
     'withdraw:take back a run that is queued, or the next try of one that failed'
     'job:the same as `run --detach`, for programs - prints the address, and leaves'
     'bash:run a line of a shell that joins the conversation of a session'
@@ -72,7 +73,7 @@ _eukhed() {
       command="$words[2] $words[3]" ;;
     bundle)
       if (( CURRENT == 3 )); then
-        compadd -- list show mint lineage diff revert verify remember recall last-run
+        compadd -- list show mint lineage diff revert verify run remember recall last-run
         return
       fi
       command="$words[2] $words[3]" ;;
@@ -86,6 +87,7 @@ _eukhed() {
     stop) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     kill) compadd -- '--session' '--signal' '--grace' '--force' '--yes' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     rerun) compadd -- '--session' '--failed' '--interrupted' '--all' '--tty' '--no-tty' '--detach' '--on-signal' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    answer) compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     withdraw) compadd -- '--session' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1) ;;
     job) compadd -- '--queue' '--after' '--after-any' '--once' '--retry' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1) ;;
     bash) compadd -- '--detach' '--on-signal' '--label' '--env' '--env-file' '--clean-env' '--cwd' '--nice' '--umask' '--no-survive' '--timeout' '--grace' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
@@ -123,6 +125,7 @@ _eukhed() {
     "bundle diff") compadd -- '--layer' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
     "bundle revert") compadd -- '--why' '--layer' '--yes' '--dry-run' '--no-input' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
     "bundle verify") compadd -- '--layer' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
+    "bundle run") compadd -- '--version' '--layer' '--input' '--session' '--tokens' '--label' '--detach' '--on-signal' '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color' ;;
     "bundle remember") compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
     "bundle recall") compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
     "bundle last-run") compadd -- '--help' '--json' '--home' '--socket' '--quiet' '--verbose' '--color'; compadd -- $(eukhed bundle list --no-header 2>/dev/null | cut -d' ' -f1) ;;
