@@ -1,6 +1,6 @@
 """The state tree on 100,000 nodes against a dict of the same nodes, and the cost of a record as the tree grows.
 
-    python bench/tree.py [--json FILE]
+    python bench/tree.py [--json FILE] [--svg docs/tree.svg]
 
 Peers, in turns in one run: `dict` (copied for a snapshot) and, where it is installed, `immutables.Map`.
 A snapshot of the tree is made and then read: one node, and `whole`, all nodes as a dict of their own (which
@@ -23,11 +23,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import plot
+
 from eukhed.tree.journal import Journal
 from eukhed.tree.records import Del, Placed, Put
 
 NODES = 100_000
 ROUNDS = 5
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+LABELS = {
+    "put_us": "Put, one record",
+    "delete_us": "Del of one node",
+    "snapshot_us": "snapshot, 1,000 records back",
+    "plan_us": "rewind plan, 1,000 records back",
+}
 TARGETS = {"put_us": 10.0, "snapshot_1000_back_ms": 5.0, "memory_ratio": 3.0}
 SHAPES: dict[str, Callable[[int], int]] = {
     "conversations": lambda node: 0 if node <= 1000 else node % 1000 + 1,  # a thousand, the rest below them
@@ -175,16 +184,23 @@ def memory() -> dict[str, Any]:
     return told | {"100_snapshots_mb": round(snapshots / 1e6, 1)}
 
 
-def growth() -> dict[str, float]:
-    """Microseconds a record, over a whole build, from 1,000 to 1,000,000 nodes."""
+def growth() -> dict[int, dict[str, float]]:
+    """Microseconds of a record over a whole build, and of what reads a thousand records back, by number of nodes."""
     told = {}
-    for nodes in (1_000, 10_000, 100_000, 1_000_000):
+    for nodes in SIZES:
         records = list(puts("conversations", nodes))
         journal = Journal()
         start = time.perf_counter()
         for record in records:
             journal.take(record)
-        told[str(nodes)] = round((time.perf_counter() - start) / nodes * 1e6, 3)
+        built_us = (time.perf_counter() - start) / nodes * 1e6
+        rounds = medians([tree_round(journal) for _ in range(ROUNDS)])
+        told[nodes] = {
+            "put_us": round(built_us, 3),
+            "delete_us": rounds["delete_us"],
+            "snapshot_us": rounds["snapshot_1000_back_ms"] * 1000,
+            "plan_us": rounds["plan_1000_back_ms"] * 1000,
+        }
         del records, journal
     return told
 
@@ -193,7 +209,11 @@ def main() -> None:
     """Run all, judge by the targets, write JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", help="write the result to this file, too")
+    parser.add_argument("--svg", help="draw the time of each operation by the number of nodes into this file")
     given = parser.parse_args()
+    by_nodes = growth()
+    if given.svg:
+        Path(given.svg).write_text(plot.drawn(LABELS, by_nodes), encoding="utf-8")
     peers, used = in_turns(), memory()
     reached = {
         "put_us": peers["tree"]["put_us"],
@@ -205,7 +225,7 @@ def main() -> None:
         "python": platform.python_version(),
         "peers": peers,
         "memory": used,
-        "record_us_by_nodes": growth(),
+        "us_by_nodes": by_nodes,
         "goals": TARGETS,
         "reached": {name: {"is": is_, "ok": is_ <= TARGETS[name]} for name, is_ in reached.items()},
     }
