@@ -90,8 +90,13 @@ class Home:
     def ok(self, *args: str, **more: Any) -> str:
         """What a command that must succeed printed."""
         done = self.run(*args, **more)
-        assert done.returncode == 0, (args, done.returncode, done.stdout, done.stderr)
+        assert done.returncode == 0, (args, done.returncode, done.stdout, done.stderr, self.logged())
         return done.stdout.decode()
+
+    def logged(self) -> list[str]:
+        """The last lines of the daemon's and the workers' logs: a worker that was replaced says there why."""
+        files = sorted((self.root / "logs").rglob("*.log*"))
+        return [line for path in files for line in path.read_text(errors="replace").splitlines()[-15:]]
 
     def json(self, *args: str) -> Any:
         """What a command says with --json."""
