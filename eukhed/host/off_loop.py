@@ -39,10 +39,14 @@ class SystemOffLoop:
                 return await ended
         finally:
             self._busy -= 1
-            if self._kept is None:
-                self._kept = jobs
-            else:
-                jobs.put(None)
+            self._keep(jobs)
+
+    def _keep(self, jobs: "SimpleQueue[Job | None]") -> None:
+        """Have its thread wait for the next call, unless another one does."""
+        if self._kept is None:
+            self._kept = jobs
+        else:
+            jobs.put(None)
 
 
 def _begun() -> "SimpleQueue[Job | None]":
