@@ -32,6 +32,13 @@ def test_checkpoint_is_its_model(log: bytes, made_from: bytes, ours: bool) -> No
     assert used == checkpoint_model.use(log, made_from, ours=ours)
 
 
+@pytest.mark.parametrize("offset", [-1, 0, 11])
+def test_an_offset_that_is_nowhere_in_the_log(offset: int) -> None:
+    """checkpoint_agrees: whatever its edges are said to be."""
+    facts = Facts(ours=True, offset=offset, log_bytes=10, same_head=True, same_tail=True)
+    assert checkpoint_law.verdict(facts) is Verdict.IGNORE
+
+
 @given(st.integers(-2, 2), st.integers(-1, 1), st.integers(0, 2**23))
 def test_due(around: int, edge: int, last: int) -> None:
     """checkpoint_due."""

@@ -91,10 +91,14 @@ def test_every_small_file() -> None:
     assert seen == {"kept": 16, "cut": 176, "refused": 150}
 
 
-@given(st.tuples(*[st.integers(-3, 12)] * 4))
-def test_open_refuses_odd_facts(numbers: tuple[int, int, int, int]) -> None:
+@pytest.mark.parametrize("length", range(-3, 5))
+def test_open_refuses_odd_facts(length: int) -> None:
     """log_open_refuses_odd_facts: exactly facts that no file has."""
-    length, newline, bad, reach = numbers
+    for newline, bad, reach in product(range(-3, 6), repeat=3):
+        check_odd(length, newline, bad, reach)
+
+
+def check_odd(length: int, newline: int, bad: int, reach: int) -> None:
     real = (
         (-1 <= newline < max(length, 0) or (newline == -1 and length >= 0))
         and length >= 0
@@ -105,6 +109,18 @@ def test_open_refuses_odd_facts(numbers: tuple[int, int, int, int]) -> None:
     )
     verdict = open_law.judge_tail(open_law.Tail(length, newline, bad, reach))
     assert isinstance(verdict, open_law.Odd) == (not real)
+
+
+def test_what_is_left_unsaid() -> None:
+    """No newline, no bad line; no main.jsonl, nothing of it kept, and all of it suspect."""
+    assert as_kept(open_law.Tail(0)) == 0
+    assert open_law.judge_tail(open_law.Tail(7)) == open_law.Cut(0)
+    assert open_law.judge_tail(open_law.Tail(10, 9)) == open_law.Keep()
+    assert open_law.judge_tail(open_law.Tail(10, 9, 4)) == open_law.Cut(4)
+    flushes = (log_law.FlushMain(), log_law.FlushDirectory(), open_law.FlushParent(), open_law.Show())
+    assert open_law.plan_open(open_law.Found(fsync=True, main_size=0)) == flushes
+    found = open_law.Found(fsync=True, main_size=5, main_keep=5)
+    assert open_law.plan_open(found) == (open_law.Rewrite(0, 5), *flushes)
 
 
 @st.composite
@@ -133,8 +149,11 @@ def test_open_plan(found: open_law.Found) -> None:
         assert max(changes) < min(flushes)
     aside = [at for at, step in enumerate(steps) if isinstance(step, open_law.KeepAside)]
     assert len(aside) == found.main_torn
+    rewrites = [step for step in steps if isinstance(step, open_law.Rewrite)]
     if found.fsync and found.main_size >= 0 and found.suspect < found.main_keep:
-        assert open_law.Rewrite(found.suspect, found.main_keep) in steps
+        assert rewrites == [open_law.Rewrite(found.suspect, found.main_keep)]
+    else:
+        assert rewrites == []
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector['law']}: {vector['why']}")
