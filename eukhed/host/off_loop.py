@@ -36,10 +36,11 @@ class SystemOffLoop:
         jobs.put((call, loop, ended))
         try:
             with CancelScope(shield=True):
-                return await ended
+                await ended
         finally:
             self._busy -= 1
             self._keep(jobs)
+        return ended.result()
 
     def _keep(self, jobs: "SimpleQueue[Job | None]") -> None:
         """Have its thread wait for the next call, unless another one does."""
