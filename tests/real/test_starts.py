@@ -35,6 +35,6 @@ def test_an_idle_worker_has_one_thread(home: Home) -> None:
     """A count, not a time: who has a hundred sessions pays a hundred times."""
     home.ok("run", "--", "true")
     home.ok("new", "idle", "--cwd", str(home.base))
-    workers = until(lambda: found if len(found := home.workers()) == 2 else None, what="two workers")
+    workers = until(lambda: found if len(found := home.workers()) == 2 else {}, what="two workers")
     assert len(os.listdir(f"/proc/{workers['idle']}/task")) == 1
     home.shut_down()
