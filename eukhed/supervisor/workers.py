@@ -7,6 +7,7 @@ files on disk, which may be another build's.
 
 import contextlib
 import fcntl
+import logging
 import multiprocessing
 import os
 import pkgutil
@@ -27,6 +28,7 @@ from eukhed.wire.codec import encode
 from eukhed.wire.messages import WorkerSpec
 from eukhed.wire.network import Channel, DescriptorChannel
 
+LOG: Final = logging.getLogger("eukhed.supervisor")
 PRELOAD: Final = "eukhed.worker.preload"
 ENTRY: Final = "eukhed.worker.__main__:main"
 OWNER: Final = "owner"  # locked by who made the directory of a forkserver
@@ -135,8 +137,20 @@ def _is_left(directory: str) -> bool:
 
 
 def _remove(directory: str) -> None:
-    """Remove a directory of a forkserver, perhaps beside another who does: what is gone is gone."""
-    remove_tree(SystemFiles(), directory)
+    """Remove a directory of a forkserver, perhaps beside another who does: what is gone is gone.
+
+    One in which a forkserver without a supervisor still plays its rehearsal keeps its lock file, and is swept later.
+    """
+    files = SystemFiles()
+    try:
+        for below in files.scan(directory):
+            if below.kind == "directory":
+                remove_tree(files, os.path.join(directory, below.name))
+        remove_tree(files, directory)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        LOG.info("%s is left to the next sweep: %s", directory, error)
 
 
 class ForkserverSpawner:

@@ -41,7 +41,7 @@ def import_rooms() -> None:
 def rehearse() -> None:
     """Play a worker's life where the supervisor made room for it. Without it workers cost more, and do the same."""
     directory = os.environ.pop(ROOM, None)
-    if directory is None:
+    if directory is None or not os.path.isdir(directory):  # the supervisor that made it has gone already
         return
     try:
         rehearsal.rehearse(directory)

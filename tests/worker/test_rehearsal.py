@@ -35,7 +35,17 @@ def test_nothing_is_left_of_it(tmp_path: Path) -> None:
 @pytest.mark.real
 def test_workers_are_made_without_it(tmp_path: Path) -> None:
     """Where nothing can be written it says so, and the preload goes on."""
-    done = play(tmp_path / "missing")
+    (tmp_path / "state").write_text("in the way")
+    done = play(tmp_path)
     assert "workers start cold" in done.stderr
-    assert "FileNotFoundError" in done.stderr
+    assert "FileExistsError" in done.stderr
     assert done.stdout.splitlines()[0] == "1 1 True"
+
+
+@pytest.mark.real
+def test_where_the_supervisor_has_gone_nobody_plays(tmp_path: Path) -> None:
+    env = {**os.environ, "EUKHED_REHEARSAL": str(tmp_path / "gone")}
+    done = subprocess.run(
+        [sys.executable, "-c", "import eukhed.worker.preload"], env=env, capture_output=True, check=True
+    )
+    assert done.stderr == b""
