@@ -26,6 +26,11 @@ class SystemOffLoop:
         self._busy = 0
         self._kept: SimpleQueue[Job | None] | None = None  # of a thread that waits for its next call
 
+    def __del__(self) -> None:
+        """Let the thread that waits end with the one who would call it."""
+        if self._kept is not None:
+            self._kept.put(None)
+
     async def __call__(self, call: Callable[[], T]) -> T:
         if self._busy >= OWN_MAX:
             return await to_thread.run_sync(call)

@@ -5,6 +5,7 @@ that is the first to do so copies each page for that. So the forkserver leads a 
 itself: greeted, begun, ready, told to leave. Nothing of them is left but what the interpreter learned.
 """
 
+import gc
 import logging
 import os
 import socket
@@ -56,9 +57,10 @@ def rehearse(directory: str) -> None:
     finally:
         root.handlers.clear()
         remove_tree(files, places.root)
+        gc.collect()  # threads end with the hosts that they served
         for thread in threading.enumerate():
             if thread is not threading.main_thread():
-                thread.join()
+                thread.join(ROUND_MS / 1000)
 
 
 def _spec(places: Places) -> WorkerSpec:

@@ -76,3 +76,13 @@ async def test_threads_that_are_not_needed_end() -> None:
     while ours() > before + 1:
         assert time.monotonic() < end
         await off_loop(lambda: None)
+
+
+async def test_the_kept_thread_ends_with_its_owner() -> None:
+    """A process that forks later, as the forkserver does after its rehearsal, has no thread left."""
+    before = set(threading.enumerate())
+    off_loop = SystemOffLoop()
+    (kept,) = {await off_loop(threading.current_thread)} - before
+    del off_loop
+    kept.join(5)
+    assert not kept.is_alive()
