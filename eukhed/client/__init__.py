@@ -7,6 +7,7 @@
     retry_law / retry   what may be sent again; client: requests with ids, their answers, events
     place_law / attachment    a run's output, each byte once and in order, whatever dies between
     follow_law / follow       a session's tree: what an update is to one who stands at a cursor
+    directs      channels to workers themselves, beside the connection to the daemon
     descriptors  hands descriptors over beside the connection
     ids          command ids (UUIDv7)
 

@@ -27,11 +27,13 @@ from eukhed.errors import BadFrame, ConnectionLost, NoDaemon, SessionRecovering,
 from eukhed.paths import Places
 
 if TYPE_CHECKING:
+    from eukhed.client.directs import Channel, Directs
     from eukhed.client.launch import Launched
     from eukhed.client.questions import Question
     from eukhed.client.recovery import Recovery
 
 T = TypeVar("T")
+STEP_MS = 50  # between two steps of the way back to a daemon
 
 
 class Client:
@@ -55,6 +57,8 @@ class Client:
         self._start, self._interactive, self._relaunch = start, interactive, relaunch
         self._exchange = Exchange()
         self._recovery: Recovery | None = None
+        self._gone = False  # the daemon is lost, and does not come back
+        self._directs: Directs | None = None  # sessions that are asked over channels of their own
         self._connection = self._opened()
 
     # the connection
@@ -88,7 +92,8 @@ class Client:
     @property
     def holds(self) -> bool:
         """Whether something is here already: a poll of the socket knows nothing of it."""
-        return bool(self.events) or self._connection.holds
+        direct = self._directs is not None and self._directs.holds
+        return bool(self.events) or direct or self._connection.holds
 
     def flush(self) -> bool:
         """Send what the kernel takes now; whether all is out."""
@@ -96,6 +101,8 @@ class Client:
 
     def close(self) -> None:
         """End the connection; the daemon and its runs go on."""
+        if self._directs is not None:
+            self._directs.close_all()
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -165,7 +172,8 @@ class Client:
             try:
                 if descriptors:
                     self._hand_over(command_id, descriptors)
-                asked = self.ask(kind, body, session=session, command_id=command_id)
+                relayed = bool(descriptors)  # they go over the daemon, and so does what they are for
+                asked = self.ask(kind, body, session=session, command_id=command_id, relayed=relayed)
                 return self.answer_to(asked, wait_ms)
             except ShuttingDown:
                 if not self._start:
@@ -205,8 +213,15 @@ class Client:
         *,
         session: str | None = None,
         command_id: str | None = None,
+        relayed: bool = False,
     ) -> int:
-        """Queue a request and send what the kernel takes; the id of its answer."""
+        """Queue a request and send what the kernel takes; the id of its answer.
+
+        It goes through the daemon (`relayed`), or over its session's direct channel where there is one.
+        """
+        if session is not None and not relayed and self._is_direct(kind, session):
+            assert self._directs is not None
+            return self._directs.ask(kind, body, session, command_id, self.request)
         number, item = self._exchange.command(kind, body, session, command_id)
         self._connection.queue(item)
         self._connection.flush()
@@ -214,6 +229,10 @@ class Client:
 
     def tell(self, kind: str, body: Mapping[str, Any], *, session: str | None = None) -> None:
         """Say something that has no answer. That nobody hears it any more is what the next `pump` tells."""
+        if session is not None and self._is_direct(kind, session):
+            assert self._directs is not None
+            if self._directs.tell(kind, body, session):
+                return
         with contextlib.suppress(ConnectionLost):
             self._connection.queue(self._exchange.command(kind, body, session, None, answered=False)[1])
             self._connection.flush()
@@ -223,26 +242,96 @@ class Client:
         ends = None if wait_ms is None else time.monotonic() + wait_ms / 1000
         while not self._exchange.answered(number):
             left_ms = None if ends is None else max(0, int((ends - time.monotonic()) * 1000))
-            if not self._connection.flush(left_ms) or not self.pump(left_ms):
+            direct = None if self._directs is None else self._directs.asked(number)
+            if direct is None:
+                self._demand(number)
+                if not self._connection.flush(left_ms):
+                    raise ConnectionLost("the daemon does not answer")
+            if not self.pump(left_ms, direct):
                 raise ConnectionLost("the daemon does not answer")
         return self.taken(number)
 
+    def _demand(self, number: int) -> None:
+        """ConnectionLost when a question will not be answered any more."""
+        if self._recovery is not None or self._exchange.forgotten(number):
+            raise ConnectionLost("the daemon that was asked is gone")
+
     def taken(self, number: int) -> Any:
         """Return the body of an answer that is here, or raise its error; KeyError when it is not here yet."""
-        return self._exchange.taken(number)
+        if self._directs is None:
+            return self._exchange.taken(number)
+        body = None
+        try:
+            body = self._exchange.taken(number)
+        finally:
+            self._directs.taken(number, body)
+        return body
 
     def answered(self, number: int) -> bool:
         return self._exchange.answered(number)
 
-    def pump(self, wait_ms: int | None = 0) -> bool:
-        """Take in one message, waiting that long for it; whether there was one."""
-        message = self._connection.pull(wait_ms)
+    def pump(self, wait_ms: int | None = 0, direct: str | None = None) -> bool:
+        """Take in one message, waiting that long for it; whether there was one.
+
+        `direct` is a session over whose own channel the caller waits: then a lost daemon is brought back beside.
+        """
+        if self._directs is None:
+            message = self._connection.pull(wait_ms)
+        elif direct is not None and self._directs.lives(direct):
+            message = self._pull_beside(wait_ms)
+        elif self._recovery is not None or self._gone:
+            raise ConnectionLost("the daemon is gone")
+        else:
+            message = self._directs.pump(self._connection, wait_ms)
         if message is None:
             return False
         taken = self._exchange.take(message)
         if isinstance(taken, dict):
             self.events.append(taken)
         return True
+
+    def _pull_beside(self, wait_ms: int | None) -> dict[str, Any] | None:
+        """As `pull`; a daemon that is lost meanwhile is brought back, a step at a time."""
+        assert self._directs is not None
+        if self._gone:
+            return self._directs.pump(None, wait_ms)
+        try:
+            if self._recovery is None:
+                return self._directs.pump(self._connection, wait_ms)
+            self.recover_step()
+        except ConnectionLost:
+            self._look_for_it()
+        message = self._directs.pump(None, STEP_MS if wait_ms is None else min(wait_ms, STEP_MS))
+        return {} if message is None and wait_ms is None else message
+
+    def _look_for_it(self) -> None:
+        """The daemon is lost; one that does not come back is missed by who asks it, who is told why."""
+        try:
+            if self._recovery is None:
+                self.lost()
+                return
+        except ConnectionLost:
+            pass
+        self._gone = True
+
+    def direct(self, session: str) -> "Channel":
+        """Ask this session's worker itself, over a channel of its own, until what this returns is closed.
+
+        Every verb on the session goes over it, but what hands a descriptor over and what follows the tree. It streams on
+        while the daemon is dead, which is brought back beside; when the worker dies, it is opened anew.
+        """
+        from eukhed.client.directs import Directs  # noqa: PLC0415 - only who wants a channel of its own pays for it
+
+        if self._directs is None:
+            self._directs = Directs(self.places, self._exchange, self.events)
+        return self._directs.want(session, self.request)
+
+    def _is_direct(self, kind: str, session: str | None) -> bool:
+        return self._directs is not None and self._directs.serves(kind, session)
+
+    def direct_for(self, question: "Question[Any]") -> str | None:
+        """The session over whose own channel a question goes, if it does."""
+        return question.session if self._is_direct(question.kind, question.session) else None
 
     def _hand_over(self, command_id: str | None, descriptors: Sequence[int]) -> None:
         from eukhed.client.descriptors import hand_over  # noqa: PLC0415 - only a run hands descriptors over
@@ -266,8 +355,10 @@ class Client:
     def hear_out(self) -> None:
         """Take in what a daemon that is gone said last: a write fails before its goodbye is read."""
         with contextlib.suppress(ConnectionLost, BadFrame):
-            while self.pump(0):
-                pass
+            while (message := self._connection.pull(0)) is not None:
+                taken = self._exchange.take(message)
+                if isinstance(taken, dict):
+                    self.events.append(taken)
 
     def recover_step(self) -> bool:
         """One look at whether a daemon is back; whether it is. ConnectionLost when none will be."""
@@ -275,20 +366,24 @@ class Client:
         connection = self._recovery.step()
         if connection is None:
             return False
+        self._recovery.leave()
         self._recovery = None
         self._reopened(connection)
         return True
 
     def recover(self) -> None:
         """Wait for the daemon to be back; ConnectionLost when it will not be."""
-        self.lost()
+        if self._recovery is None:
+            self.lost()
         while not self.recover_step():
-            time.sleep(0.05)
+            time.sleep(STEP_MS / 1000)
 
     def _reopened(self, connection: Connection) -> None:
-        self._connection = connection
-        self._exchange.forget()
+        self._connection, self._gone = connection, False
+        self._exchange.forget(() if self._directs is None else self._directs.numbers())
+        direct = [event for event in self.events if event.get("direct")]
         self.events.clear()  # they told of attachments of the old connection
+        self.events.extend(direct)
 
 
 def _patiently(at: Places) -> Connection:

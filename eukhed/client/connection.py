@@ -16,7 +16,7 @@ import fcntl
 import os
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Final
 
 from eukhed.build import PROTOCOL, VERSION
@@ -48,9 +48,14 @@ Event = dict[str, Any]  # {type, session?, sequence?, body}, with the body opene
 class Connection:
     """What goes out is queued and flushed; what came in is pulled. One user at a time."""
 
-    def __init__(self, places: Places, wait_ms: int = HELLO_WAIT_MS) -> None:
-        """Connect and read the hello, or say why not: NoDaemon, Permission, ProtocolMismatch, WrongPlace."""
-        self._socket = _connected(places.socket, wait_ms)
+    def __init__(
+        self, places: Places, wait_ms: int = HELLO_WAIT_MS, connected: _socket.socket | None = None
+    ) -> None:
+        """Connect and read the hello, or say why not: NoDaemon, Permission, ProtocolMismatch, WrongPlace.
+
+        `connected` is a socket whose other end the daemon has already; it is the connection's from here on.
+        """
+        self._socket = _connected(places.socket, wait_ms) if connected is None else connected
         self._decoder = Decoder()
         self._arrived: deque[dict[str, Any]] = deque()
         self._unsent = bytearray()
@@ -146,6 +151,7 @@ class Exchange:
         self._parts: dict[int, list[Any]] = {}
         self._parts_told: dict[int, int] = {}
         self._last_id = 0
+        self._forgotten_to = 0
 
     def command(
         self,
@@ -198,12 +204,21 @@ class Exchange:
         body = _opened(answer)
         return body if parts is None else dict(body, parts=parts)
 
-    def forget(self) -> None:
-        """Another connection: nothing comes any more of what was asked. Numbers go on, so that none means two."""
-        self._answers.clear()
-        self._parts.clear()
-        self._parts_told.clear()
+    def forget(self, but: Container[int] = ()) -> None:
+        """Another connection: nothing comes any more of what was asked. Numbers go on, so that none means two.
+
+        `but` are those that were asked elsewhere.
+        """
+        self._forgotten_to = self._last_id
+        found: list[dict[int, Any]] = [self._answers, self._parts, self._parts_told]
+        for kept in found:
+            for number in [number for number in kept if number not in but]:
+                del kept[number]
         self.closing = None
+
+    def forgotten(self, number: int) -> bool:
+        """Whether it was asked over a connection that is no more."""
+        return number <= self._forgotten_to
 
     def _keep_part(self, message: Mapping[str, Any]) -> None:
         parts = self._parts.setdefault(message["id"], [])

@@ -22,7 +22,9 @@ def follow(client: Client, stream: Followed[T]) -> Generator[T, None, None]:
     """
     try:
         while True:
-            answer = client.put(stream.question())
+            question = stream.question()
+            direct = client.direct_for(question)
+            answer = client.put(question)
             before = [event for event in client.events if event.get("session") == stream.session]
             client.events.clear()
             items: list[T] | None = stream.begun(answer, before)
@@ -32,15 +34,15 @@ def follow(client: Client, stream: Followed[T]) -> Generator[T, None, None]:
                     stream.used(item)
                     if stream.ends(item):
                         return
-                items = None if stream.behind else _more(client, stream)
+                items = None if stream.behind else _more(client, stream, direct)
     finally:
         stream.leave()
 
 
-def _more(client: Client, stream: Followed[T]) -> list[T] | None:
+def _more(client: Client, stream: Followed[T], direct: str | None) -> list[T] | None:
     try:
         while not client.events:
-            client.pump(None)
+            client.pump(None, direct)
     except ConnectionLost:
         client.recover()
         stream.cut()
