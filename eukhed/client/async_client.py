@@ -69,6 +69,7 @@ class AsyncBase:
         ticking = clock or SystemClock()
         self.places = at
         self.launched: Launched | None = None  # what the launcher said, if this client started one
+        self.owner: str | None = None  # the name that its own sessions know it by
         self._machine = Machine(at, network or SocketNetwork(ticking), ticking)
         self._start, self._interactive, self._relaunch = start, interactive, relaunch
         self._hello: Mapping[str, Any] = {}
@@ -311,6 +312,8 @@ class AsyncBase:
 
     def _up(self, link: Link) -> None:
         self._link, self._hello = link, link.hello
+        if self.owner is not None:
+            self.tell("client_here", {"owner": self.owner})
         turn, self._turn = self._turn, Turn()
         turn.over.set()
 

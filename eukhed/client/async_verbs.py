@@ -21,6 +21,7 @@ from eukhed.client import questions
 from eukhed.client.async_client import AsyncBase
 from eukhed.client.async_following import Following, Listener
 from eukhed.client.attachment import Shown, Stream
+from eukhed.client.ids import command_id
 from eukhed.client.questions import Item, Mode
 from eukhed.client.results import OPEN, Found, Run, Session, Status, Worker
 from eukhed.client.streams import Happened, RunStream, SessionStream, Snapshot
@@ -49,6 +50,22 @@ class AsyncClient(AsyncBase):
     ) -> Found:
         """Find a session, or make it with `create`; its worker starts."""
         return await self.put(questions.open_session(wanted, cwd, create=create))
+
+    async def create(self, name: str | None = None, *, cwd: str | None = None, owned: bool = False) -> Found:
+        """Make a session of this name, or named after its directory (this one); Exists when the name is taken.
+
+        With `owned` it is this client's: while the client, or another that says `client_here` with its `owner`, is
+        connected it stays; else its worker leaves after half a minute, and its runs are stopped. The session itself
+        stays listed, and is nobody's then.
+        """
+        if owned:
+            await self.client_here(self.owner or command_id())
+        return await self.put(questions.create(name, cwd, self.owner if owned else None))
+
+    async def client_here(self, owner: str) -> None:
+        """Say that this client is the owner of that name, on this connection and every later one."""
+        self.owner = owner
+        await self.put(questions.client_here(owner))
 
     async def runs(
         self,

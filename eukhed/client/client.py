@@ -53,6 +53,7 @@ class Client:
         self.places = at
         self.events: deque[Event] = deque()
         self.launched: Launched | None = None  # what the launcher said, if this client started one
+        self.owner: str | None = None  # the name that its own sessions know it by
         self.repeated = False  # whether the last request had to be sent more than once
         self._start, self._interactive, self._relaunch = start, interactive, relaunch
         self._exchange = Exchange()
@@ -219,9 +220,8 @@ class Client:
 
         It goes through the daemon (`relayed`), or over its session's direct channel where there is one.
         """
-        if session is not None and not relayed and self._is_direct(kind, session):
-            assert self._directs is not None
-            return self._directs.ask(kind, body, session, command_id, self.request)
+        if session is not None and not relayed and (directs := self._serving(kind, session)) is not None:
+            return directs.ask(kind, body, session, command_id, self)
         number, item = self._exchange.command(kind, body, session, command_id)
         self._connection.queue(item)
         self._connection.flush()
@@ -229,10 +229,9 @@ class Client:
 
     def tell(self, kind: str, body: Mapping[str, Any], *, session: str | None = None) -> None:
         """Say something that has no answer. That nobody hears it any more is what the next `pump` tells."""
-        if session is not None and self._is_direct(kind, session):
-            assert self._directs is not None
-            if self._directs.tell(kind, body, session):
-                return
+        directs = self._serving(kind, session)
+        if session is not None and directs is not None and directs.tell(kind, body, session):
+            return
         with contextlib.suppress(ConnectionLost):
             self._connection.queue(self._exchange.command(kind, body, session, None, answered=False)[1])
             self._connection.flush()
@@ -324,14 +323,15 @@ class Client:
 
         if self._directs is None:
             self._directs = Directs(self.places, self._exchange, self.events)
-        return self._directs.want(session, self.request)
+        return self._directs.want(session, self)
 
-    def _is_direct(self, kind: str, session: str | None) -> bool:
-        return self._directs is not None and self._directs.serves(kind, session)
+    def _serving(self, kind: str, session: str | None) -> "Directs | None":
+        directs = self._directs
+        return directs if directs is not None and directs.serves(kind, session) else None
 
     def direct_for(self, question: "Question[Any]") -> str | None:
         """The session over whose own channel a question goes, if it does."""
-        return question.session if self._is_direct(question.kind, question.session) else None
+        return None if self._serving(question.kind, question.session) is None else question.session
 
     def _hand_over(self, command_id: str | None, descriptors: Sequence[int]) -> None:
         from eukhed.client.descriptors import hand_over  # noqa: PLC0415 - only a run hands descriptors over
@@ -384,6 +384,8 @@ class Client:
         direct = [event for event in self.events if event.get("direct")]
         self.events.clear()  # they told of attachments of the old connection
         self.events.extend(direct)
+        if self.owner is not None:
+            self.tell("client_here", {"owner": self.owner})
 
 
 def _patiently(at: Places) -> Connection:

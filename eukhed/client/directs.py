@@ -9,8 +9,8 @@ beside, step by step, while the channel is read.
 import _socket
 import select
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Self
+from collections.abc import Mapping
+from typing import Any, Final, Protocol, Self
 
 from eukhed.client.connection import HELLO_WAIT_MS, Connection, Event, Exchange
 from eukhed.client.descriptors import hand_over
@@ -25,7 +25,16 @@ DIRECT: Final = frozenset(
         "withdraw",
     }
 )  # fmt: skip
-Request = Callable[..., Any]
+
+
+class Asker(Protocol):
+    """Who asks the daemon for a channel, and whose it is."""
+
+    owner: str | None
+
+    def request(
+        self, kind: str, body: Mapping[str, Any] | None, *, session: str | None, command_id: str | None
+    ) -> Any: ...
 
 
 class Channel:
@@ -59,11 +68,11 @@ class Directs:
 
     # what the client does
 
-    def want(self, session: str, request: Request) -> Channel:
+    def want(self, session: str, client: Asker) -> Channel:
         """Open a session's channel, or raise why not, and keep it from now on."""
         self._lines.setdefault(session, None)
         try:
-            self._line(session, request)
+            self._line(session, client)
         except BaseException:
             del self._lines[session]
             raise
@@ -77,9 +86,9 @@ class Directs:
         """Whether a session's channel is there now."""
         return self._lines.get(session) is not None
 
-    def ask(self, kind: str, body: Any, session: str, command: str | None, request: Request) -> int:
+    def ask(self, kind: str, body: Any, session: str, command: str | None, client: Asker) -> int:
         """Ask over a session's line, which is opened anew when it was lost; the number of the answer."""
-        line = self._line(session, request)
+        line = self._line(session, client)
         number, item = self._exchange.command(kind, body, session, command)
         self._asked[number] = session
         self._send(session, line, item, number)
@@ -147,18 +156,19 @@ class Directs:
 
     # inside
 
-    def _line(self, session: str, request: Request) -> Connection:
+    def _line(self, session: str, client: Asker) -> Connection:
         line = self._lines[session]
         if line is None:
-            line = self._lines[session] = self._opened(session, request)
+            line = self._lines[session] = self._opened(session, client)
         return line
 
-    def _opened(self, session: str, request: Request) -> Connection:
+    def _opened(self, session: str, client: Asker) -> Connection:
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
             name = command_id()
             hand_over(self._places, name, [theirs.fileno()])
-            request("direct", session=session, command_id=name)
+            body = {} if client.owner is None else {"owner": client.owner}
+            client.request("direct", body, session=session, command_id=name)
         except BaseException:
             ours.close()
             raise

@@ -57,6 +57,15 @@ def open_session(wanted: str | None, cwd: str | None, *, create: bool) -> Questi
     return Question("open_session", _lookup(wanted, cwd) | {"create": create}, command_id=command_id())
 
 
+def create(name: str | None, cwd: str | None, owner: str | None) -> Question[Found]:
+    body = _lookup(name, cwd) | {"create": True, "new": True} | _said(owner=owner)
+    return Question("open_session", body, command_id=command_id())
+
+
+def client_here(owner: str) -> Question[Item]:
+    return Question("client_here", {"owner": owner}, looks=True)  # said twice is said once
+
+
 def runs(session: str | None, state: str | None, label: str | None, limit: int) -> Question[list[Run]]:
     return Question(
         "runs", _said(session=session, state=state, label=label, n=limit), looks=True, picks="runs"

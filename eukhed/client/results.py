@@ -49,6 +49,9 @@ class Worker(TypedDict):
     build: str
     adopted: bool
     orphaned: bool
+    direct: list[dict[str, Any]]  # clients on channels of their own: {client, pid, owner?}
+    owner: str | None  # whose session it is, when a client made it for itself
+    owner_here: bool | None
 
 
 class Session(TypedDict):

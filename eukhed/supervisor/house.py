@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from eukhed.supervisor.drain import Drain
     from eukhed.supervisor.jobs import Jobs
     from eukhed.supervisor.lifecycle import Keeper
+    from eukhed.supervisor.owners import Owners
 
 LOG: Final = logging.getLogger("eukhed.supervisor")
 
@@ -80,6 +81,7 @@ class House:
     creating: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(1))  # one new session at a time
     jobs: "Jobs" = field(kw_only=True)
     children: "Children" = field(kw_only=True)
+    owners: "Owners" = field(kw_only=True)
     heads: Heads = field(default_factory=Heads)  # of sessions that were listed
     counts: Counts = field(default_factory=Counts)
     looks: Looks = field(default_factory=Looks)

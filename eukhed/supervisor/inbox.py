@@ -27,15 +27,11 @@ from eukhed.supervisor.links import opened
 from eukhed.supervisor.records import Unreadable
 from eukhed.supervisor.routing import Held
 from eukhed.supervisor.routing_law import Phase
-from eukhed.wire.clients import Connection
+from eukhed.wire.clients import WORKERS_ONLY, Connection
 from eukhed.wire.codec import encode
 from eukhed.wire.messages import Command, Failure, Response
 
 Handler = Callable[[House, Command, dict[str, Any]], Awaitable[dict[str, Any]]]
-WORKERS_ONLY: Final = frozenset(
-    {"begin", "authenticate", "quiesce", "release", "leave", "client_gone", "client_here"}
-    | {"begin_child", "child_plan", "child_made", "child_begun", "settle_child"}
-)
 
 
 def take(house: House, connection: Connection, command: Command) -> None:
@@ -44,7 +40,11 @@ def take(house: House, connection: Connection, command: Command) -> None:
     house.counts.commands += 1
     handler = OWN.get(command.type)
     try:
-        if handler is not None:
+        if command.type == "client_here":
+            # done at once: what is asked after it is asked by the owner
+            house.owners.came(house, connection.number, opened(command.body).get("owner"))
+            connection.answer(Response(command.id, encode({})))
+        elif handler is not None:
             house.start(_answer, house, connection, command, handler)
         elif command.type in WORKERS_ONLY:
             raise Permission(f"{command.type} is not a client's to ask")

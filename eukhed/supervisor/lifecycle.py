@@ -30,6 +30,7 @@ from eukhed.supervisor.adoption_law import Verdict as AdoptionVerdict
 from eukhed.supervisor.house import LOG, House, told
 from eukhed.supervisor.links import Link
 from eukhed.supervisor.lives import Life
+from eukhed.supervisor.owners import Owned
 from eukhed.supervisor.records import Record
 from eukhed.supervisor.routing import Route, shutting_down
 from eukhed.supervisor.routing_law import Phase
@@ -59,6 +60,7 @@ class Keeper:
         self.route = Route(record.session, phase, house.clients)
         self.route.name = record.name or record.session
         self.failures = restart_law.Failures()
+        self.owned = None if record.owner is None else Owned(record.owner, house.settings.timing)
         self.work: list[Any] = []
         self.asks: list[Any] = []
         self.direct: list[Any] = []  # clients on channels of their own: {client, pid, owner?}
@@ -124,17 +126,13 @@ class Keeper:
         """The way to ask the worker itself; None while it cannot be asked."""
         return self.route.link if self.route.phase is Phase.READY else None
 
-    @property
-    def watched(self) -> bool:
-        """Whether a client follows the session, or wants something of it, here or on a channel of its own."""
-        return self.route.anybody or bool(self.direct)
-
     def take_state(self, state: dict[str, Any]) -> None:
         """The worker says what it does and what it waits for."""
         self.work, self.asks = list(state.get("work") or ()), list(state.get("waiting") or ())
         self.direct = list(state.get("direct") or ())
         self.children = list(state.get("children") or ())
         self._house.children.heard(self._house, self.record.session, self.children)
+        self._house.owners.look(self._house, self)
         self.next_job, self.next_job_at = state.get("next_job"), state.get("next_job_at")
         self.route.name = str(state.get("name") or self.route.name)
 
@@ -173,6 +171,7 @@ class Keeper:
 
     async def decide(self) -> Stage | None:
         """What becomes of a worker that an earlier supervisor left."""
+        self._house.owners.take_over(self._house, self)
         if self.record.lifecycle == "failed":
             return Stage(self.given_up)
         found = await adoption.examine(self._house, self.record)
@@ -227,7 +226,7 @@ class Keeper:
         self.route.announce("session_closed", {"at": self._house.host.clock.wall_ms()})
         if not self.route.waited_for or self._house.drain.ends:
             return None
-        self.record = launching.fresh(self._house, self.record.session)
+        self.record, self.owned = launching.fresh(self._house, self.record.session), None
         self.failures = restart_law.Failures()
         self._was_ready = self._restored = self._ends_work = False
         return Stage(self.launch)

@@ -35,6 +35,7 @@ async def serve(house: House, connection: Connection) -> None:
             tasks.cancel_scope.cancel()
     finally:
         del house.clients[connection.number]
+        house.owners.went(house, connection.number)
         for keeper in list(house.keepers.values()):
             keeper.route.client_gone(connection.number)
         channel.close()

@@ -193,6 +193,12 @@ class Life:
                 keeper.route.opened(self.link)  # it goes on, with what came meanwhile
             keeper.stop_failed(order, error)
             return
+        if order.called_off(self._house.host.clock.monotonic_ms()):
+            if self.link is not None:
+                keeper.route.opened(self.link)
+            await keeper.note(tombstone=None, lifecycle="ready")
+            keeper.stop_failed(order, None)
+            return
         if not await stopping.ask_to_leave(self._house, self.link, order):
             await keeper.note(tombstone=None, lifecycle="ready")
             keeper.stop_failed(order, None)

@@ -26,7 +26,7 @@ async def passivate(house: House) -> None:
         now, looked = house.host.clock.monotonic_ms(), idle_since
         idle_since = {}
         for keeper in list(house.keepers.values()):
-            if keeper.work or keeper.watched:
+            if keeper.work or _watched(keeper):
                 continue
             since = idle_since[keeper] = looked.get(keeper, now)
             facts = _facts(house, keeper, now - since)
@@ -34,11 +34,17 @@ async def passivate(house: House) -> None:
                 await _close(house, keeper)
 
 
+def _watched(keeper: "Keeper") -> bool:
+    """Whether a client follows the session, owns it, or wants something of it, here or on its own channel."""
+    owned = keeper.owned is not None and keeper.owned.here
+    return keeper.route.anybody or bool(keeper.direct) or owned
+
+
 def _facts(house: House, keeper: "Keeper", idle_for_ms: int) -> Facts:
     return Facts(
         ready=keeper.route.phase is Phase.READY,
         work=bool(keeper.work),
-        watched=keeper.watched,
+        watched=_watched(keeper),
         job_due_in_ms=_due(keeper.next_job_at, house.host.clock.wall_ms()),
         idle_for_ms=idle_for_ms,
     )

@@ -46,6 +46,7 @@ class Record:
     lifecycle: Lifecycle = "starting"
     identity: Identity | None = None
     name: str = ""
+    owner: str | None = None  # the client that made the session for itself
     tombstone: Tombstone | None = None
     last_error: str | None = None
     version: int = VERSION

@@ -6,7 +6,7 @@ not read again.
 
 from typing import Any, NamedTuple
 
-from eukhed.errors import EukhedError, Invalid, Refused, UnknownSession
+from eukhed.errors import EukhedError, Exists, Invalid, Refused, UnknownSession
 from eukhed.storage.batch import session_batch
 from eukhed.storage.description import check_name
 from eukhed.storage.listing import SessionRow
@@ -88,20 +88,45 @@ async def listed(house: House, _command: Command, body: dict[str, Any]) -> dict[
 async def open_session(house: House, command: Command, body: dict[str, Any]) -> dict[str, Any]:
     """Find a session, or make one, once; a worker for it starts, after a give-up too."""
     asked = _wanted(body)
+    if body.get("new") is True:
+        return await _made(house, command, asked, body.get("owner"))
     try:
         told = await _found(house, asked) | {"created": False}
     except UnknownSession:
         if body.get("create") is not True:
             raise
-        if command.command_id is None:
-            raise Invalid(
-                "open_session needs a command id to make a session, so that a repeat is no second one"
-            ) from None
-        told = await house.commands.once(command.command_id, lambda: _found_or_created(house, asked))
+        told = await house.commands.once(_id_of(command), lambda: _found_or_created(house, asked))
     keeper = keeper_of(house, told["session"])
     if keeper.route.phase is Phase.FAILED:
         keeper.reopen()
     return told
+
+
+def _id_of(command: Command) -> str:
+    if command.command_id is None:
+        raise Invalid("open_session needs a command id to make a session, so that a repeat is no second one")
+    return command.command_id
+
+
+async def _made(house: House, command: Command, asked: _Wanted, owner: Any) -> dict[str, Any]:
+    """Make a session, whatever there is already; with an owner it is that client's."""
+    if owner is not None and not (isinstance(owner, str) and owner):
+        raise Invalid("owner is the name of a client")
+    told = await house.commands.once(_id_of(command), lambda: _new(house, asked))
+    known = told["session"] in house.keepers
+    keeper = keeper_of(house, told["session"])
+    if owner is not None and not known:
+        house.owners.give(house, keeper, owner)  # before its task turns: the first record says so
+    return told
+
+
+async def _new(house: House, asked: _Wanted) -> dict[str, Any]:
+    async with house.creating:
+        if asked.wanted is not None:
+            names = {row.name for row in await rows(house)}
+            if asked.wanted in names:
+                raise Exists(f"session {asked.wanted} is there already", next=[["eukhed", "sessions"]])
+        return await _created(house, asked)
 
 
 async def _found_or_created(house: House, asked: _Wanted) -> dict[str, Any]:

@@ -87,6 +87,8 @@ class _Row:
             "work": list(keeper.work),
             "waiting": list(keeper.asks),
             "direct": list(keeper.direct),
+            "owner": record.owner,
+            "owner_here": None if keeper.owned is None else keeper.owned.here,
             "restarts": failures,
             "restarts_left": max(0, self._budget.failures_max - failures),
             "next_try_at": keeper.next_try_at,

@@ -4,7 +4,7 @@ A worker that leaves as a lost one does leaves no tombstone: what it leaves behi
 """
 
 import signal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 
@@ -12,7 +12,12 @@ from eukhed.errors import DiskFull, EukhedError
 from eukhed.host.seam import Identity
 from eukhed.supervisor.house import LOG, House, told
 from eukhed.supervisor.links import Link
+from eukhed.supervisor.owned_law import Event, Verdict
 from eukhed.supervisor.records import Record, Tombstone
+from eukhed.timing import MonotonicMs
+
+if TYPE_CHECKING:
+    from eukhed.supervisor.owners import Owned
 
 Mode = Literal["idle", "force", "lost"]
 Outcome = Literal["stopped", "reopened"]
@@ -21,7 +26,10 @@ Outcome = Literal["stopped", "reopened"]
 class StopOrder:
     """Somebody wants a worker to leave. Settled once; whoever asked may be gone by then."""
 
-    def __init__(self, mode: Mode, actor: str, quiesce: int | None = None) -> None:
+    def __init__(
+        self, mode: Mode, actor: str, quiesce: int | None = None, owned: "Owned | None" = None
+    ) -> None:
+        self.owned = owned  # it is called off when this owner is back at the last look
         self.mode = mode
         self.actor = actor
         self.quiesce = quiesce
@@ -30,6 +38,10 @@ class StopOrder:
         self.heard = True  # the worker answered it, or could not be asked
         self.outcome: Outcome = "stopped"
         self.error: EukhedError | None = None
+
+    def called_off(self, now: MonotonicMs) -> bool:
+        """The last look, right before the worker is told."""
+        return self.owned is not None and self.owned.decide(Event.LAST, now) is Verdict.STAY
 
     def settle(self, outcome: Outcome, error: EukhedError | None = None) -> None:
         if not self.settled.is_set():

@@ -28,6 +28,7 @@ from eukhed.supervisor.drain_law import Cause
 from eukhed.supervisor.house import LOG, House
 from eukhed.supervisor.ids import uuid7
 from eukhed.supervisor.jobs import Jobs
+from eukhed.supervisor.owners import Owners
 from eukhed.supervisor.records import Records
 from eukhed.supervisor.settings import Settings
 from eukhed.supervisor.workers import Spawner
@@ -94,6 +95,7 @@ def _house(
         Drain(),
         jobs=Jobs(),
         children=Children(),
+        owners=Owners(),
     )
 
 

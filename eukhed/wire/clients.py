@@ -21,6 +21,11 @@ FOLLOWING: Final = frozenset(
     {"attach", "run", "run_bundle", "follow_session", "subscribe_state_tree"}
 )  # whoever asked hears of the session from then on
 
+WORKERS_ONLY: Final = frozenset(
+    {"begin", "authenticate", "quiesce", "release", "leave", "client_gone"}
+    | {"begin_child", "child_plan", "child_made", "child_begun", "settle_child"}
+)  # what a supervisor asks its workers, and no client
+
 
 class Connection:
     """A client. Its own task reads it; any task may send to it."""

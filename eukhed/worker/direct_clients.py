@@ -9,9 +9,17 @@ from typing import Final
 
 import anyio
 
-from eukhed.errors import BadFrame, ConnectionLost, EukhedError, Invalid, StateError, UnknownSession
+from eukhed.errors import (
+    BadFrame,
+    ConnectionLost,
+    EukhedError,
+    Invalid,
+    Permission,
+    StateError,
+    UnknownSession,
+)
 from eukhed.wire import envelope
-from eukhed.wire.clients import FOLLOWING
+from eukhed.wire.clients import FOLLOWING, WORKERS_ONLY
 from eukhed.wire.messages import Command, Failure
 from eukhed.wire.network import Channel
 from eukhed.worker.desk import Desk
@@ -92,5 +100,7 @@ def _check(desk: Desk, command: Command) -> None:
             f"{command.type} is not for a direct channel, which gets no frame of the state tree: "
             "ask over the daemon's socket"
         )
+    if command.type in WORKERS_ONLY:
+        raise Permission(f"{command.type} is not a client's to ask")
     if command.type == "direct":
         raise Invalid("a direct channel is asked for over the daemon's socket")

@@ -126,6 +126,8 @@ def test_what_is_not_for_a_direct_channel_is_a_typed_error(client: PageClient, s
         ("leave", {"mode": "force"}, "permission"),
         ("quiesce", {"quiesce": 1}, "permission"),
         ("client_gone", {"client": 1}, "permission"),
+        ("begin_child", {}, "permission"),
+        ("authenticate", {}, "permission"),
         ("status", {}, "unknown_command"),
     ):
         with pytest.raises(Failed) as told:
