@@ -19,7 +19,8 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not real and not long and not systemd"
-	$(BIN)/pytest -m "(real or systemd) and not long"
+	$(BIN)/pytest -n 2 --dist loadgroup -m "(real or systemd) and not long and not alone"
+	$(BIN)/pytest -m "alone and not long"
 
 check: $(VENV)/.ready
 	$(BIN)/ruff check .

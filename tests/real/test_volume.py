@@ -161,11 +161,13 @@ def flooded(home: Home, *, terminal: bool, cap_mib: int, for_s: float) -> None:
     home.shut_down()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("terminal", "cap_mib"), [(False, 1024), (False, 16), (True, 16)])
 def test_a_flood_that_nobody_reads(home: Home, terminal: bool, cap_mib: int) -> None:
     flooded(home, terminal=terminal, cap_mib=cap_mib, for_s=5)
 
 
+@pytest.mark.alone
 @pytest.mark.long
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(("terminal", "cap_mib"), [(False, 1024), (False, 64), (True, 64)])

@@ -169,6 +169,7 @@ def switches(pid: int) -> int:
         return sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("tty", "cap"), [(False, 512 * MIB), (False, 16 * MIB), (True, 8 * MIB)])
 def test_a_flood_stays_under_its_cap_at_every_moment(tmp_path: Path, tty: bool, cap: int) -> None:
     """As fast as the machine writes, until it has written four times the cap."""
@@ -187,6 +188,7 @@ def test_a_flood_stays_under_its_cap_at_every_moment(tmp_path: Path, tty: bool, 
     assert cap // 4 < run(main) <= cap
 
 
+@pytest.mark.alone
 def test_a_burst_after_a_rest_waits_for_no_look(tmp_path: Path) -> None:
     """Told of it by who follows the file, the holder drops before the cap is passed, though it looks every 30 s."""
     cap = 512 * MIB
