@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 from eukhed.errors import EukhedError
 from eukhed.host.seam import Host, Identity
 from eukhed.storage.heads import Heads
+from eukhed.storage.known_tasks import KnownTasks
 from eukhed.supervisor.counts import Counts
 from eukhed.supervisor.ids import uuid7
 from eukhed.supervisor.listing import Looks
@@ -83,6 +84,7 @@ class House:
     children: "Children" = field(kw_only=True)
     owners: "Owners" = field(kw_only=True)
     heads: Heads = field(default_factory=Heads)  # of sessions that were listed
+    known_tasks: KnownTasks = field(default_factory=KnownTasks)  # of sessions whose runs were listed
     counts: Counts = field(default_factory=Counts)
     looks: Looks = field(default_factory=Looks)
 

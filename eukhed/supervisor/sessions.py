@@ -6,13 +6,13 @@ not read again.
 
 from typing import Any, NamedTuple
 
-from eukhed.errors import EukhedError, Exists, Invalid, Refused, UnknownSession
+from eukhed.errors import Exists, Invalid, Refused, UnknownSession
 from eukhed.storage.batch import session_batch
 from eukhed.storage.description import check_name
+from eukhed.storage.known_tasks import Look
 from eukhed.storage.listing import SessionRow
 from eukhed.storage.lookup import canonical, fresh_name
 from eukhed.storage.lookup import find as find_row
-from eukhed.storage.reading import read_records
 from eukhed.storage.runs import RUNS, run_row
 from eukhed.storage.staging import create_session
 from eukhed.supervisor.house import LOG, House
@@ -215,11 +215,12 @@ async def _create(
 
 async def runs(house: House, _command: Command, body: dict[str, Any]) -> dict[str, Any]:
     """Runs of one session or of all, the newest first."""
-    told: list[dict[str, Any]] = []
     only = body.get("session")
-    for row in await rows(house):
-        if (only is None or row.id == only) and not row.legacy:
-            told += await _runs_of(house, row)
+    asked = [row for row in await rows(house) if only in {None, row.id} and not row.legacy]
+    files, paths = house.host.files, [house.settings.places.storage(row.id) for row in asked]
+    looks = await house.host.off_loop(lambda: house.known_tasks.look(files, paths))
+    house.known_tasks.keep(looks)
+    told = [run for row, look in zip(asked, looks, strict=True) for run in _runs_of(house, row, look)]
     kept = [run for run in told if _matches(run, body)]
     kept.sort(key=lambda run: (run["started_at"] or run["submitted_at"], run["run"]), reverse=True)
     count = body.get("n", 20)
@@ -227,16 +228,12 @@ async def runs(house: House, _command: Command, body: dict[str, Any]) -> dict[st
     return {"runs": shown, "total": len(kept)}
 
 
-async def _runs_of(house: House, row: SessionRow) -> list[dict[str, Any]]:
+def _runs_of(house: House, row: SessionRow, look: Look) -> list[dict[str, Any]]:
     """A live worker's storage is read as the disk has it; what runs now is told by its work."""
-    files, path, now = house.host.files, house.settings.places.storage(row.id), house.host.clock.wall_ms()
-    try:
-        records = await house.host.off_loop(lambda: read_records(files, path))
-    except (EukhedError, OSError) as error:
-        LOG.warning("the runs of session %s cannot be read: %s", row.name, told_of(error))
+    if look.error is not None:
+        LOG.warning("the runs of session %s cannot be read: %s", row.name, told_of(look.error))
         return []
-    attended = row.id in house.keepers
-    tasks = records.tasks
+    attended, now, tasks = row.id in house.keepers, house.host.clock.wall_ms(), look.tasks
     found = [run_row(one, row.id, row.name, now, tasks) for one in tasks.values() if one.kind in RUNS]
     for run in found:
         run["unattended"] = run["state"] in {"running", "waiting"} and not attended
