@@ -88,18 +88,19 @@ class Layers(Generic[R]):
         """
         found: list[Found] = []
         errors: list[EukhedError] = []
-        for layer in sorted(self._sources):
+        answer: Offer[R] | None = None
+        while (layer := layers_law.following(self._sources, found)) is not None:
+            origin, offer = layers_law.provenance(layer), None
             try:
                 offer = self._sources[layer].find(name)
             except (Broken, Refused) as error:
                 errors.append(error)
-                found.append(Found(layer, works=False))
-                self._tell(f"{name} of the layer {layers_law.provenance(layer)} is left out: {error.message}")
-                continue
+                self._tell(f"{name} of the layer {origin} is left out: {error.message}")
+            found.append(Found(layer, works=offer is not None))
             if offer is not None:
-                found.append(Found(layer, works=True))
-                if layers_law.first(found) is layer:
-                    return Offer(offer.manifest.stamped(layers_law.provenance(layer)), offer.runner)
+                answer = Offer(offer.manifest.stamped(origin), offer.runner)
+        if answer is not None:
+            return answer
         if errors:
             raise errors[0]
         raise NotFoundError(f"there is no bundle {name!r}", name=name)

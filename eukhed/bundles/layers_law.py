@@ -3,7 +3,7 @@
 Law: shared/laws/layers.md. Caller: layers.py. Pure.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -26,7 +26,7 @@ _PROVENANCE: Final = {
 
 
 class Found(NamedTuple):
-    """What a layer has under a name."""
+    """A layer that was looked in for a name, and whether it has a bundle of it that works."""
 
     layer: Layer
     works: bool
@@ -37,9 +37,15 @@ def provenance(layer: Layer) -> str:
     return _PROVENANCE[layer]
 
 
-def first(found: Iterable[Found]) -> Layer | None:
-    """The layer that answers for a name; None if no layer has a bundle of it that works."""
-    return min((one.layer for one in found if one.works), default=None)
+def following(layers: Iterable[Layer], found: Sequence[Found]) -> Layer | None:
+    """The layer to look in next for a name, after these; None once one has it that works, or none is left.
+
+    What works is the answer, and so the first layer that has a bundle that works.
+    """
+    if any(one.works for one in found):
+        return None
+    looked = {one.layer for one in found}
+    return min((layer for layer in layers if layer not in looked), default=None)
 
 
 def union(listed: Mapping[Layer, Iterable[str]]) -> dict[str, Layer]:
