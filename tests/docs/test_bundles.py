@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.docs.pages import blocks
 from tests.real.home import Home
 
@@ -15,6 +17,7 @@ def lines(text: str) -> list[str]:
     return [" ".join(WHEN.sub("", line).split()) for line in text.splitlines()]
 
 
+@pytest.mark.real
 def test_the_walk_prints_what_the_page_says() -> None:
     home = Home()
     try:
