@@ -12,7 +12,7 @@ export EUKHED_PROFILE := $(PROFILE)
 # a daemon of many processes shares its compiled modules; a shell that forbids them makes each compile its own
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check laws long bench lock clean picture
+.PHONY: demo test check laws long bench peers lock clean picture
 
 demo: $(VENV)/.ready
 	$(BIN)/eukhed demo
@@ -38,6 +38,10 @@ long: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+
+# the tables of docs/peers.md; what cannot be downloaded is told in them
+peers: $(VENV)/.ready
+	$(BIN)/python bench/peers.py --docs docs/peers.md
 
 $(VENV)/.ready: requirements/dev.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "eukhed needs Python 3.11, 3.12 or 3.13"; exit 1; }

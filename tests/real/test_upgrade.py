@@ -99,6 +99,7 @@ def upgrade(home: Home, count: int, number: signal.Signals) -> None:
     gone(old)
     over = time.monotonic()
     home.ok("start")
+    start_s = time.monotonic() - over
     status = home.json("status")
     first_s = time.monotonic() - over
     assert status["version"] == HIGHER
@@ -114,6 +115,7 @@ def upgrade(home: Home, count: int, number: signal.Signals) -> None:
                 "sessions": count,
                 "ended_by": number.name,
                 "old_gone_s": round(over - began, 2),
+                "start_s": round(start_s, 2),
                 "first_answer_s": round(first_s, 2),
                 "all_followed_s": round(followed_s, 2),
                 "lines": lines,
