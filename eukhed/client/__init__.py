@@ -16,7 +16,8 @@
     verbs        the library: verbs as methods; state: what the command line asks of a tree
 
     async_verbs  the same verbs for who must not block, over async_client (one reader, requests, the way back),
-                 async_pending (what waits), async_link (one connection), async_following (bounded queues, streams)
+                 async_pending (what waits), async_link (one connection), async_following (bounded queues, streams),
+                 async_directs (channels to workers)
 
 But for async_*, this is the one room that blocks: it has no event loop, reads the monotonic clock and waits in
 the kernel. The light path of the command line imports it, so each file here imports the standard library's

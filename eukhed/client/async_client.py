@@ -14,8 +14,10 @@ from weakref import WeakSet, WeakValueDictionary
 import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from eukhed.client import retry
+from eukhed.client.async_directs import AsyncChannel, AsyncDirects
 from eukhed.client.async_following import Answer, Heard, Listener
 from eukhed.client.async_link import Link, Machine, first_link, launch, open_link, patient_link, read
 from eukhed.client.async_pending import Pending, Turn
@@ -71,6 +73,7 @@ class AsyncBase:
         self.launched: Launched | None = None  # what the launcher said, if this client started one
         self.owner: str | None = None  # the name that its own sessions know it by
         self._machine = Machine(at, network or SocketNetwork(ticking), ticking)
+        self._directs = AsyncDirects(self, self._machine)
         self._start, self._interactive, self._relaunch = start, interactive, relaunch
         self._hello: Mapping[str, Any] = {}
         self._link: Link | None = None
@@ -98,6 +101,7 @@ class AsyncBase:
         self._closed = False
         self._tasks: TaskGroup = anyio.create_task_group()
         await self._tasks.__aenter__()
+        self._directs.tasks = self._tasks
         self._up(link)
         self._tasks.start_soon(self._serve, link)
         return self
@@ -148,7 +152,7 @@ class AsyncBase:
     async def asked(self, question: Question[Any], listener: Listener | None) -> Answer:
         """Ask, over every loss where retry_law allows. An attachment that it opens is the listener's."""
         for _ in range(TRIES_MAX):
-            link = await self._there()
+            link = await self._directs.link_for(question) or await self._there()
             pending = Pending(question, listener)
             sent = False
             try:
@@ -158,6 +162,8 @@ class AsyncBase:
                 sent = True
                 return await self._answer_to(pending)
             except ShuttingDown:
+                if self._directs.leave(link):
+                    continue  # its worker leaves: the next one is asked
                 if not self._start:
                     raise
                 self._renew(link)
@@ -165,11 +171,13 @@ class AsyncBase:
                 known = question.command_id is not None
                 if not retry.again(error, sent=sent, known=known, looks=question.looks):
                     raise
+                while not sent and not self._directs.leave(link) and self._link is link:
+                    await checkpoint()  # the channel is over, and its reader about to notice
         raise given_up(question.kind)
 
     def tell(self, kind: str, body: Mapping[str, Any], *, session: str | None = None) -> None:
         """Say something that has no answer; while there is no connection, nobody hears it."""
-        if self._link is not None:
+        if not self._directs.tell(kind, body, session) and self._link is not None:
             _, item = self._link.exchange.command(kind, body, session, None, answered=False)
             self._link.channel.send_soon(codec.encode(item))
 
@@ -178,7 +186,7 @@ class AsyncBase:
         kind, body, session, command_id = pending.question[:4]
         number, item = link.exchange.command(kind, body, session, command_id)
         await link.channel.send(codec.encode(item))
-        self._pending[number] = pending  # an answer cannot come before the loop turns
+        pending.link, self._pending[number] = link, pending  # an answer cannot come before the loop turns
 
     async def _answer_to(self, pending: Pending) -> Answer:
         try:
@@ -227,18 +235,18 @@ class AsyncBase:
         """Read, and when the connection is over bring back the next, until cancelled."""
         try:
             while True:
-                why = await self._read(link)
+                why = await self.take_in(link, None)
                 link.channel.abort()
-                self._down(why)
+                self._down(link, why)
                 link = await self._back(link)
                 self._up(link)
         finally:
             link.channel.close()
-            self._down(ConnectionLost("the client was closed"))
+            self._down(link, ConnectionLost("the client was closed"))
             self._fail(ConnectionLost("the client was closed"))
 
-    async def _read(self, link: Link) -> EukhedError:
-        """Take in what comes; why nothing more does."""
+    async def take_in(self, link: Link, session: str | None) -> EukhedError:
+        """Take in what comes, on a direct channel of its session; why nothing more does."""
         try:
             while True:
                 item = await link.channel.receive()
@@ -247,7 +255,7 @@ class AsyncBase:
                 if isinstance(taken, int):
                     self._answered(link, taken)
                 elif taken is not None:
-                    self._heard(taken, len(item))
+                    self._heard(taken if session is None else taken | {"session": session}, len(item))
         except (ConnectionLost, BadFrame) as error:
             return error
 
@@ -265,6 +273,7 @@ class AsyncBase:
         elif attachment is not None and listener is not None:
             listener.attachment = attachment
             self._attached[pending.question.session, attachment] = listener
+            self._directs.attached(pending.question.session, link, attachment)
         pending.came.set()
 
     def _nobody_wants(self, pending: Pending) -> None:
@@ -317,17 +326,33 @@ class AsyncBase:
         turn, self._turn = self._turn, Turn()
         turn.over.set()
 
-    def _down(self, why: EukhedError) -> None:
+    def _down(self, link: Link | None, why: EukhedError) -> None:
         """Nothing comes any more of what was asked."""
         self._link = None
-        pending, self._pending = self._pending, {}
-        for one in pending.values():
-            one.error = why
-            one.came.set()
-        self._attached.clear()
+        if link is not None:
+            self.drop(link, why)
+        for key in [key for key in self._attached if not self._directs.lives(key[0])]:
+            del self._attached[key]
         for listeners in self._listeners.values():
             for listener in tuple(listeners):
-                listener.cut()
+                if listener.subscribes or not self._directs.lives(listener.session):
+                    listener.cut()
+
+    def drop(self, link: Link, error: EukhedError) -> None:
+        """Nothing comes any more of what was asked over this link."""
+        for number, one in tuple(self._pending.items()):
+            if one.link is link:
+                one.error = error
+                one.came.set()
+                del self._pending[number]
+
+    def hear_lost(self, event: Event) -> None:
+        """A session's channel has ended: what was open over it is to be asked for anew."""
+        self._heard(event, 0)
+
+    def direct(self, session: str) -> AsyncChannel:
+        """Ask this session's worker itself, over a channel of its own, inside `async with`; as Client.direct."""
+        return AsyncChannel(self._directs, session)
 
     def _fail(self, error: EukhedError) -> None:
         """It does not come back: everybody who waits for it is told. Who asks later makes another try."""

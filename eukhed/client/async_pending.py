@@ -5,6 +5,7 @@ from typing import Any
 import anyio
 
 from eukhed.client.async_following import Answer, Listener
+from eukhed.client.async_link import Link
 from eukhed.client.questions import Question
 from eukhed.errors import EukhedError
 
@@ -15,6 +16,7 @@ class Pending:
     def __init__(self, question: Question[Any], listener: Listener | None) -> None:
         self.question = question
         self.listener = listener
+        self.link: Link | None = None  # over which it was asked
         self.came = anyio.Event()
         self.answer = Answer(0, None)
         self.error: EukhedError | None = None

@@ -145,12 +145,13 @@ class Exchange:
     Parts of a large answer are kept until it is whole. Whatever the daemon sent in another shape is a BadFrame.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, begin: int = 0) -> None:
+        """Numbers begin after `begin`, so that those of several exchanges are told apart."""
         self.closing: str | None = None  # the daemon's last word, if it said one
         self._answers: dict[int, Mapping[str, Any]] = {}
         self._parts: dict[int, list[Any]] = {}
         self._parts_told: dict[int, int] = {}
-        self._last_id = 0
+        self._last_id = begin
         self._forgotten_to = 0
 
     def command(

@@ -9,11 +9,10 @@ beside, step by step, while the channel is read.
 import _socket
 import select
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol, Self
 
 from eukhed.client.connection import HELLO_WAIT_MS, Connection, Event, Exchange
-from eukhed.client.descriptors import hand_over
 from eukhed.client.ids import command_id
 from eukhed.errors import BadFrame, ConnectionLost, SessionRecovering
 from eukhed.paths import Places
@@ -33,7 +32,13 @@ class Asker(Protocol):
     owner: str | None
 
     def request(
-        self, kind: str, body: Mapping[str, Any] | None, *, session: str | None, command_id: str | None
+        self,
+        kind: str,
+        body: Mapping[str, Any] | None,
+        *,
+        session: str | None,
+        command_id: str | None,
+        descriptors: Sequence[int],
     ) -> Any: ...
 
 
@@ -165,10 +170,9 @@ class Directs:
     def _opened(self, session: str, client: Asker) -> Connection:
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
-            name = command_id()
-            hand_over(self._places, name, [theirs.fileno()])
             body = {} if client.owner is None else {"owner": client.owner}
-            client.request("direct", body, session=session, command_id=name)
+            handed = (theirs.fileno(),)
+            client.request("direct", body, session=session, command_id=command_id(), descriptors=handed)
         except BaseException:
             ours.close()
             raise
