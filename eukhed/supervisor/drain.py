@@ -56,15 +56,9 @@ class Drain:
             if self.over.is_set():
                 return
             LOG.info("asked to end: %s, by %s", cause.value, actor)
+            self.reason = _reason(cause, actor)  # an earlier end may have come to nothing, for another one
             match WAYS[cause]:
                 case Way.QUIESCE:
-                    self.reason = (
-                        "replaced"
-                        if actor.startswith("launcher")
-                        else "idle"
-                        if cause is Cause.IF_IDLE
-                        else "shutdown"
-                    )
                     await self._by_quiesce(house, actor, keep_scheduled=keep_scheduled)
                 case Way.END_WORK:
                     await self._all(house, "force", actor)
@@ -144,6 +138,15 @@ class Drain:
             for keeper in asked:
                 questions.start_soon(_question, house, keeper, number, answers)
         return answers
+
+
+def _reason(cause: Cause, actor: str) -> Reason:
+    """What clients are told at the end."""
+    if WAYS[cause] is not Way.QUIESCE:
+        return "shutdown"
+    if actor.startswith("launcher"):
+        return "replaced"
+    return "idle" if cause is Cause.IF_IDLE else "shutdown"
 
 
 async def _question(house: House, keeper: "Keeper", number: int, answers: "dict[Keeper, Answer]") -> None:

@@ -6,7 +6,9 @@ A seed decides what is done to whom; when it meets whom is the machine's. A fail
 import contextlib
 import json
 import os
+import pty
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -15,13 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.home import Home, until
+import eukhed as eukhed_package
+from eukhed import build
+from tests.real.home import EUKHED, Home, until
 from tests.real.tmux import Terminal, eukhed, terminal
 
 LONG = os.environ.get("EUKHED_PROFILE") == "long"
-TORTURE_S = 300 if LONG else 12
-SESSIONS = 4 if LONG else 2
-AT_ONCE = 6 if LONG else 3
+TORTURE_S = int(os.environ.get("EUKHED_TORTURE_S") or (300 if LONG else 12))
+SESSIONS = 20 if LONG else 4
+AT_ONCE = 8 if LONG else 3
+JOBS = 4 if LONG else 1  # sessions with a scheduled job
 RUNS = 50
 EXCUSES = (
     b"was shut down",
@@ -32,6 +37,10 @@ EXCUSES = (
     b"the daemon did not start: it died",
 )
 MEMORY_KB = 8 * 1024  # what a process may grow over RUNS runs
+REST_KB = 96 * 1024  # what a daemon or a worker may have when all is over
+REST_FDS = 40  # and how many descriptors, beside a few for each worker
+FDS_PER_WORKER = 8
+NEWER = "0.9.9"
 
 
 @dataclass
@@ -43,15 +52,17 @@ class Run:
     lines: int
     status: int
     tty: bool
-    address: str = ""
     client: "subprocess.Popen[bytes] | None" = None
+    out: bytes | None = None  # what its client wrote, once it is over
+    err: bytes = b""
+    hit: bool = False  # a signal was sent to its command, which may have been over by then
 
     def argv(self, starts: Path) -> list[str]:
         """It notes its start, counts, and ends with its status."""
         count = (
             f"i=0; while [ $i -lt {self.lines} ]; do i=$((i+1)); echo line {self.number} $i; sleep 0.02; done"
         )
-        return ["sh", "-c", f"echo {self.number} >> {starts}; {count}; exit {self.status}"]
+        return ["sh", "-c", f"echo {self.number} $$ >> {starts}; {count}; exit {self.status}"]
 
     @property
     def output(self) -> bytes:
@@ -68,12 +79,15 @@ class Torture:
     story: list[str] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     frozen: list[int] = field(default_factory=list)
+    fires: list[dict[str, object]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
         self.starts = self.home.base / "starts"
         self.starts.touch()
+        self.ledger = self.home.base / "ledger"
+        self.ledger.touch()
         self.directories = []
         for number in range(SESSIONS):
             directory = self.home.base / f"s{number}"
@@ -118,8 +132,8 @@ class Torture:
         """Do one thing to somebody."""
         act = self.dice.choices(
             [self.kill_worker, self.kill_daemon, self.kill_both, self.terminate_daemon, self.kill_client,
-             self.freeze, self.thaw, self.attach],
-            [5, 4, 2, 2, 2, 2, 3, 4],
+             self.hit_command, self.terminate_worker, self.shut_down_if_idle, self.freeze, self.thaw, self.attach],
+            [5, 4, 2, 2, 2, 2, 1, 1, 2, 3, 4],
         )[0]  # fmt: skip
         act()
 
@@ -162,6 +176,30 @@ class Torture:
     def kill_client(self) -> None:
         self.signal([run.client.pid for run in self.going() if run.client], signal.SIGKILL, "client")
 
+    def terminate_worker(self) -> None:
+        self.signal(self.workers(), signal.SIGTERM, "worker")
+
+    def hit_command(self) -> None:
+        """A command of a run dies by a signal: that is its real status, unless it was faster."""
+        living = {}
+        for number, pid in self.started():
+            with contextlib.suppress(OSError):
+                if f"line {number} " in Path(f"/proc/{pid}/cmdline").read_text():
+                    living[pid] = self.runs[number]
+        if living:
+            pid = self.dice.choice(sorted(living))
+            living[pid].hit = True
+            self.signal([pid], self.dice.choice([signal.SIGKILL, signal.SIGTERM]), "command")
+
+    def started(self) -> list[tuple[int, int]]:
+        """The number and the pid of each command that was begun."""
+        rows = [line.split() for line in self.starts.read_text().splitlines()]
+        return [(int(number), int(pid)) for number, pid in rows]
+
+    def shut_down_if_idle(self) -> None:
+        """It ends nothing that works; who meets it is served by the next daemon."""
+        self.tell(f"shutdown --if-idle by {self.home.start('shutdown', '--if-idle').pid}")
+
     def freeze(self) -> None:
         if not self.frozen:
             pids = self.daemons() if self.dice.random() < 0.4 else self.workers()
@@ -203,8 +241,11 @@ class Torture:
 
     def go(self) -> None:
         """Load and hurt until the time is over; then let everything end."""
-        ends = time.monotonic() + TORTURE_S
-        while time.monotonic() < ends:
+        began = time.monotonic()
+        self.schedule()
+        while (passed := time.monotonic() - began) < TORTURE_S:
+            if passed > TORTURE_S / 2 and "PYTHONPATH" not in self.home.env:
+                self.replace()
             while len(self.going()) < AT_ONCE:
                 self.begin()
             self.hurt()
@@ -213,30 +254,96 @@ class Torture:
             until(lambda rest=rest: time.monotonic() >= rest, what="the next blow")  # type: ignore[misc]  # mypy: bound default
         self.thaw()
 
+    def schedule(self) -> None:
+        """Jobs that note the run that each fire was."""
+        for directory in self.directories[:JOBS]:
+            name = directory.name
+            self.home.ok("new", name, cwd=directory)
+            told = f"echo $EUKHED_RUN >> {self.ledger}"
+            self.home.ok(
+                "cron", "add", "--name", f"job-{name}", "--session", name, "every 10s", "--", "sh", "-c", told
+            )
+
+    def replace(self) -> None:
+        """A newer build takes over, once nothing runs; those who come afterwards are of it."""
+        self.thaw()
+        for run in self.going():
+            assert run.client is not None
+            run.out, run.err = run.client.communicate(timeout=120)
+        newer = newer_build(self.home)
+        for _ in range(20):  # a job may be at work at that moment
+            said = start_by_hand(self.home, newer)
+            if self.home.json("status")["version"] == NEWER:
+                break
+            assert "has work" in said or "older than this" in said, said
+        self.home.env = newer
+        self.tell(f"replaced by {NEWER}")
+
     # the count
 
     def count(self) -> None:
         for run in self.runs:
             assert run.client is not None
-            out, err = run.client.communicate(timeout=120)
+            if run.out is None:
+                run.out, run.err = run.client.communicate(timeout=120)
+            out, err = run.out, run.err
             self.tell(f"client of {run.number} ended: {run.client.returncode} {err[-100:]!r}")
-            if not self.excused(run.client, err):
+            if not run.hit and not self.excused(run.client, err):
                 assert (run.client.returncode, out) == (run.status, run.output), (run, err)
         for directory in self.directories:  # whatever was given up starts over
             self.home.ok("run", "-T", "--label", f"opens {directory.name}", "--", "true", cwd=directory)
+        for directory in self.directories[:JOBS]:
+            self.home.ok("cron", "cancel", f"job-{directory.name}")
         rows = self.ended()
-        starts = self.starts.read_text().split()
+        starts = [number for number, _ in self.started()]
         for run in self.runs:
-            noted, mine = starts.count(str(run.number)), rows.get(f"n{run.number}")
+            noted, mine = starts.count(run.number), rows.get(f"n{run.number}")
             if mine is None:
                 assert noted == 0, (run, "it was started, and no record tells of it")
             elif mine["state"] == "lost":
                 assert noted == 0, (run, mine, "what was started is not lost")
             else:
                 assert noted == 1, (run, mine, noted)
-                assert mine["exit"] == run.status, (run, mine)
                 told = self.home.run("attach", f"{mine['session']}/{mine['run']}", "--all")
-                assert (told.returncode, told.stdout) == (run.status, run.output), (run, mine, told.stderr)
+                if run.hit and mine["signal"] is not None:
+                    assert mine["signal"] in {signal.SIGKILL, signal.SIGTERM}, (run, mine)
+                    assert run.output.startswith(told.stdout), (run, mine, told)
+                else:
+                    assert mine["exit"] == run.status, (run, mine)
+                    assert (told.returncode, told.stdout) == (run.status, run.output), (
+                        run,
+                        mine,
+                        told.stderr,
+                    )
+        self.count_fires(rows)
+        self.at_rest()
+
+    def count_fires(self, rows: dict[str, dict[str, object]]) -> None:
+        """Each fire that was made is a run of its own, and each such run was made once."""
+        noted = self.ledger.read_text().split()
+        assert len(noted) == len(set(noted)), sorted(noted)
+        fires = {row["address"] for row in self.fires if row["state"] == "done"}
+        assert fires <= set(noted), (fires, noted)
+        assert set(noted) <= {row["address"] for row in self.fires}, (noted, self.fires)
+
+    def at_rest(self) -> None:
+        """Nobody is left but the daemon, what makes its workers, and workers; nobody holds more than he needs."""
+        until(lambda: all(not row["work"] for row in self.home.json("ps")), what="no work to be left")
+        rows = self.home.json("ps")
+        known = {self.home.supervisor(), *(row["pid"] for row in rows if row["pid"])}
+
+        def strangers() -> dict[int, str]:
+            return {
+                pid: line
+                for pid, line in self.home.processes().items()
+                if pid not in known and "multiprocessing" not in line
+            }
+
+        until(lambda: not strangers(), what=f"orphans to be gone: {strangers()}")
+        for pid in known:
+            assert memory_kb(pid) < REST_KB, (pid, memory_kb(pid))
+        held = len(os.listdir(f"/proc/{self.home.supervisor()}/fd"))
+        assert held <= REST_FDS + FDS_PER_WORKER * len(rows), held
 
     def excused(self, client: "subprocess.Popen[bytes]", err: bytes) -> bool:
         """The client died, was told of an end that it may not undo, or its run never started."""
@@ -250,9 +357,39 @@ class Torture:
             return rows if all(row["state"] not in {"running", "queued"} for row in rows) else []
 
         rows = until(over, 60, "all runs to be over") if self.runs else []
+        self.fires = [row for row in rows if row["job"]]
+        rows = [row for row in rows if not row["job"]]
         labels = [str(row["label"]) for row in rows]
         assert len(labels) == len(set(labels)), "a run was made twice"
         return {str(row["label"]): row for row in rows}
+
+
+def newer_build(home: Home) -> dict[str, str]:
+    """An environment in which the package is a copy of itself with a higher version."""
+    place = home.base / "newer"
+    shutil.copytree(
+        Path(eukhed_package.__file__).parent, place / "eukhed", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    path = place / "eukhed" / "build.py"
+    path.write_text(path.read_text().replace(f'"{build.VERSION}"', f'"{NEWER}"'))
+    return home.env | {"PYTHONPATH": str(place)}
+
+
+def start_by_hand(home: Home, env: dict[str, str]) -> str:
+    """`eukhed start` of a person at a terminal; what it said."""
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [*EUKHED, "start"], env=env, cwd=home.directory, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs,
+            timeout=60, check=False,
+        )  # fmt: skip
+        os.set_blocking(ours, False)
+        with contextlib.suppress(BlockingIOError):
+            return done.stdout.decode() + os.read(ours, 1 << 16).decode()
+        return done.stdout.decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def seeds() -> list[int]:

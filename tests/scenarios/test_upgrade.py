@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pty
 import shutil
 import signal
 import socket
@@ -16,8 +15,9 @@ import pytest
 
 import eukhed
 from eukhed import build
-from tests.real.home import EUKHED, Home, gone, until
+from tests.real.home import Home, gone, until
 from tests.real.test_odd_disk import fill, small_disk
+from tests.real.test_torture import start_by_hand
 from tests.scenarios.scene import (
     alive,
     command,
@@ -72,23 +72,6 @@ def copied(home: Home, name: str, version: str, more: str = "") -> dict[str, str
     text = path.read_text().replace(f'"{build.VERSION}"', f'"{version}"')
     path.write_text(text + more)
     return home.env | {"PYTHONPATH": str(place)}
-
-
-def start_by_hand(home: Home, env: dict[str, str]) -> str:
-    """`eukhed start` of a person at a terminal; what it said."""
-    ours, theirs = pty.openpty()
-    try:
-        done = subprocess.run(
-            [*EUKHED, "start"], env=env, cwd=home.directory, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs,
-            timeout=60, check=False,
-        )  # fmt: skip
-        os.set_blocking(ours, False)
-        with contextlib.suppress(BlockingIOError):
-            return done.stdout.decode() + os.read(ours, 1 << 16).decode()
-        return done.stdout.decode()
-    finally:
-        os.close(ours)
-        os.close(theirs)
 
 
 def test_11_two_builds_do_not_replace_each_other_for_ever(home: Home) -> None:

@@ -31,6 +31,11 @@ def test_with_work_it_lists_the_work_and_serves_on(running: Daemon, mode: str) -
     assert talk.ask("echo", {}, session=other)["pid"] == idle
     new = running.session(name="new")
     assert talk.ask("echo", {}, session=new), "workers are started again"
+    assert running.process is not None
+    running.process.send_signal(signal.SIGTERM)
+    assert talk.next() == {"kind": "closing", "reason": "shutdown"}, (
+        "the one that came to nothing is no reason"
+    )
 
 
 def test_force_ends_work_and_nothing_comes_back(running: Daemon) -> None:
