@@ -12,6 +12,7 @@ from eukhed.timing import MonotonicMs
 from eukhed.worker import gate_law
 
 HOLD_MS = 10
+SHUTDOWNS = 2
 
 
 class Worker(NamedTuple):
@@ -31,6 +32,7 @@ class World(NamedTuple):
     answers: tuple[Answer | None, ...] = ()
     told: int = 0  # how many were told to stop, in order
     reopened: bool = False
+    number: int = 1  # of this shutdown; one that came to nothing may be followed by another
 
 
 Action = tuple[str, int]
@@ -53,7 +55,7 @@ def actions(world: World) -> Iterator[Action]:
         yield ("dies", number)
         if world.phase == "asking" and number not in world.asked:
             yield ("question", number)
-    if world.phase == "serving":
+    if world.phase == "serving" or (world.phase == "served_on" and world.number < SHUTDOWNS):
         yield ("shutdown", 0)
     if world.phase == "asking":
         yield ("window_over", 0)
@@ -64,7 +66,9 @@ def actions(world: World) -> Iterator[Action]:
 def step(world: World, action: Action) -> World:
     what, number = action
     if what == "shutdown":
-        return world._replace(phase="asking")
+        number = world.number + (world.phase == "served_on")
+        nobody = (None,) * len(world.workers)
+        return world._replace(phase="asking", asked=frozenset(), answers=nobody, told=0, number=number)
     if what == "window_over":
         return _window_over(world)
     if what == "stop_next":
@@ -89,7 +93,7 @@ def _changed(worker: Worker, what: str) -> Worker:
 
 def _question(world: World, number: int) -> World:
     worker = world.workers[number]
-    asked = gate_law.Quiesce(1, bool(worker.work))
+    asked = gate_law.Quiesce(world.number, bool(worker.work))
     gate, said = gate_law.decide(worker.gate, asked, MonotonicMs(0), HOLD_MS)
     answers = list(world.answers)
     answers[number] = Answer.QUIESCED if said is gate_law.Verdict.QUIESCED else Answer.BUSY
@@ -107,8 +111,9 @@ def _admitted(worker: Worker) -> Worker:
     """Each waiting submission asks the gate; a gate that stops refuses it as not taken."""
     for _ in range(worker.waits):
         gate, said = gate_law.decide(worker.gate, gate_law.Admit(), MonotonicMs(0), HOLD_MS)
+        worker = worker._replace(gate=gate)
         if said is gate_law.Verdict.ADMITTED:
-            worker = worker._replace(gate=gate, work=worker.work + 1, waits=worker.waits - 1)
+            worker = worker._replace(work=worker.work + 1, waits=worker.waits - 1)
         elif said is gate_law.Verdict.REFUSED:
             worker = worker._replace(refused=worker.refused + 1, waits=worker.waits - 1)
     return worker
@@ -130,16 +135,16 @@ def _stop_next(world: World) -> World:
     worker, number = world.workers[world.told], world.told
     if worker.dead:  # its last answer stands no more: what it left is not known to be idle
         return _released(world)
-    gate, said = gate_law.decide(worker.gate, gate_law.Stop(1), MonotonicMs(0), HOLD_MS)
+    gate, said = gate_law.decide(worker.gate, gate_law.Stop(world.number), MonotonicMs(0), HOLD_MS)
     obeyed = said is gate_law.Verdict.STOPPING
     world = world._replace(told=world.told + 1)
     if after_stop(obeyed=obeyed) is AfterStop.SERVE_ON:
-        return _released(world)._replace(reopened=True)
+        return _released(_put(world, number, worker._replace(gate=gate)))._replace(reopened=True)
     return _put(world, number, _admitted(worker._replace(gate=gate, aborted=worker.work)))
 
 
 def _released(world: World) -> World:
     for number, worker in enumerate(world.workers):
-        gate, _ = gate_law.decide(worker.gate, gate_law.Release(1), MonotonicMs(0), HOLD_MS)
+        gate, _ = gate_law.decide(worker.gate, gate_law.Release(world.number), MonotonicMs(0), HOLD_MS)
         world = _put(world, number, _admitted(worker._replace(gate=gate)))
     return world._replace(phase="served_on")

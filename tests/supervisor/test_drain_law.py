@@ -49,7 +49,7 @@ def test_drain_reopened_stops_no_more() -> None:
     assert after_stop(obeyed=True) is AfterStop.NEXT
 
 
-@pytest.mark.parametrize(("workers", "submissions", "states"), [(1, 2, 146), (2, 2, 1282), (3, 1, 2859)])
+@pytest.mark.parametrize(("workers", "submissions", "states"), [(1, 2, 402), (2, 2, 4348), (3, 1, 11387)])
 def test_drain_never_aborts(workers: int, submissions: int, states: int) -> None:
     """drain_never_aborts: no interleaving stops a worker with work or loses a submission."""
     first = start(workers, submissions)
