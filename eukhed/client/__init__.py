@@ -2,6 +2,7 @@
 
     connection   whether a daemon runs; one blocking socket: frames, the hello and what it must say; the exchange:
                  what was asked and what came, which knows no socket
+    whereabouts  where the daemon of a state root is, for an environment that names another runtime directory
     launch       starts a daemon through `python -m eukhed.launcher`, and waits until it is ready
     relaunch_law / recovery   a lost daemon: leave, wait, launch or connect, one look at a time
     retry_law / retry   what may be sent again; client: requests with ids, their answers, events

@@ -26,6 +26,7 @@ from eukhed.client.questions import Item, Mode
 from eukhed.client.results import OPEN, Found, Run, Session, Status, Worker
 from eukhed.client.streams import Happened, RunStream, SessionStream, Snapshot
 from eukhed.client.tree_stream import TreeStream
+from eukhed.client.whereabouts import whereabouts
 from eukhed.paths import Places, places
 
 
@@ -178,5 +179,5 @@ def connect_async(
 
     `async with` connects it.
     """
-    chosen = at or places(os.environ, os.getuid())
+    chosen = at or whereabouts(places(os.environ, os.getuid()), os.environ)
     return AsyncClient(chosen, start=start, interactive=interactive, relaunch=relaunch)

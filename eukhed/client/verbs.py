@@ -24,6 +24,7 @@ from eukhed.client.ids import command_id
 from eukhed.client.questions import Item, Mode
 from eukhed.client.results import Found, Run, Session, Status, Worker
 from eukhed.client.streams import Happened, RunStream, SessionStream, Snapshot
+from eukhed.client.whereabouts import whereabouts
 from eukhed.paths import Places, places
 
 
@@ -177,5 +178,5 @@ def connect(
     at: Places | None = None, *, start: bool = True, interactive: bool = False, relaunch: bool = True
 ) -> Client:
     """Connect to the daemon of these places (the environment's, unless given), started when none runs."""
-    chosen = at or places(os.environ, os.getuid())
+    chosen = at or whereabouts(places(os.environ, os.getuid()), os.environ)
     return Client(chosen, start=start, interactive=interactive, relaunch=relaunch)

@@ -4,6 +4,7 @@
     launch           look, ask, act, until a daemon serves
     look             what is seen of a daemon: its lock, its hello; and the one thing that is asked of it
     daemonize        the double fork, the clean environment, the exec, the wait for readiness
+    other_home       whether a start would make a second daemon because HOME was changed
     manager          the user's service manager, where it has our unit
     replacement_law  what may be used, replaced or started, and by whom
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from eukhed import build
 from eukhed.errors import Broken, Busy, ConnectionLost, EukhedError, NotIdleCapable, ProtocolMismatch
-from eukhed.launcher import daemonize, manager
+from eukhed.launcher import daemonize, manager, other_home
 from eukhed.launcher.look import Daemon, Seen, daemon_runs, freed, greeted
 from eukhed.launcher.replacement_law import Facts, Relation, Verdict, relation, verdict
 from eukhed.paths import Places
@@ -61,6 +61,7 @@ def ensure_daemon(launcher: Launcher) -> dict[str, Any]:
                     if managed and (started := _served(launcher)):
                         return _told(result, started)
                 case Verdict.START:
+                    other_home.refuse_beside(launcher.places, launcher.environ)
                     _start(launcher)
                     if started := _served(launcher):
                         return _told(result, started)

@@ -1,5 +1,6 @@
 """What a supervisor does before it serves: takes the instance lock, its directories, its number, its sockets."""
 
+import os
 from typing import NamedTuple
 
 from eukhed.errors import EukhedError, Exists, WrongPlace
@@ -39,6 +40,7 @@ async def boot(host: Host, network: Network, settings: Settings) -> Booted:
     lock = await _lock(host, network, settings)
     try:
         generation = await host.off_loop(lambda: _next_generation(host.files, places))
+        await host.off_loop(lambda: _tell_socket(host.files, places))
         listener = settings.activated or await network.listen(places.socket)
         descriptors = await network.listen_descriptors(places.descriptors_socket)
     except BaseException:
@@ -116,3 +118,8 @@ def _next_generation(files: Files, places: Places) -> int:
     generation = int(text or b"0") + 1
     replace_whole(files, path, b"%d\n" % generation)
     return generation
+
+
+def _tell_socket(files: Files, places: Places) -> None:
+    """For clients whose environment names another runtime directory (client/whereabouts)."""
+    replace_whole(files, f"{places.workers}/socket", os.fsencode(places.socket) + b"\n")
