@@ -130,7 +130,7 @@ def test_33_after_a_flush_that_failed_nothing_is_acknowledged_by_that_process(ho
 
 def test_34_a_cleaner_empties_the_runtime_directory_under_a_running_daemon(home: Home) -> None:
     """A stream goes on; the sockets are bound again within a sweep; nothing of it needs the daemon to live on."""
-    hasty(home, "0.002")
+    hasty(home, "0.005")
     count = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $i; sleep 0.05; done"
     client = home.start("run", "-T", "--", "sh", "-c", count)
     work, worker = command(home), home.worker()

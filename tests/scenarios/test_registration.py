@@ -21,7 +21,7 @@ from tests.supervisor.harness import Talk
 
 
 def test_25_a_worker_that_nobody_knows_leaves_and_lets_its_session_go(home: Home) -> None:
-    hasty(home)
+    hasty(home, "0.05")
     work, worker = command(home), home.worker()
     home.kill(home.supervisor())
     ((path, _),) = records(home).items()

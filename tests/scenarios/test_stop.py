@@ -9,7 +9,6 @@ import pytest
 
 from tests.real.home import Home, gone, until
 from tests.scenarios.scene import (
-    SHORTEST,
     alive,
     command,
     evidence,
@@ -31,7 +30,7 @@ def told_to_stop(home: Home) -> "subprocess.Popen[bytes]":
 
 
 def test_17_a_record_goes_only_with_a_dead_process(home: Home) -> None:
-    hasty(home, "0.02")
+    hasty(home, "0.05")
     work, worker = command(home), home.worker()
     os.kill(worker, signal.SIGSTOP)
     asked = told_to_stop(home)
@@ -51,7 +50,7 @@ def test_17_a_record_goes_only_with_a_dead_process(home: Home) -> None:
 
 
 def test_18_a_worker_that_stops_is_not_adopted(home: Home) -> None:
-    hasty(home, "0.02")
+    hasty(home, "0.05")
     work, worker = command(home), home.worker()
     os.kill(worker, signal.SIGSTOP)
     asked = told_to_stop(home)
@@ -74,7 +73,7 @@ def _session(home: Home) -> str:
 
 
 def test_19_a_shutdown_is_done_though_whoever_asked_is_gone(home: Home) -> None:
-    hasty(home, "0.02")
+    hasty(home, "0.05")
     work, daemon, worker = command(home), home.supervisor(), home.worker()
     os.kill(worker, signal.SIGSTOP)
     asked = home.start("shutdown", "--force", "--yes")
@@ -89,7 +88,7 @@ def test_19_a_shutdown_is_done_though_whoever_asked_is_gone(home: Home) -> None:
 
 
 def test_20_a_frozen_worker_is_dead_in_bounded_time_and_its_session_opens_again(home: Home) -> None:
-    hasty(home, SHORTEST)
+    hasty(home, "0.05")
     work, worker = command(home), home.worker()
     os.kill(worker, signal.SIGSTOP)
     home.ok("stop", "shop", "--force", "--yes", within_s=15)

@@ -94,7 +94,7 @@ def test_11_two_builds_do_not_replace_each_other_for_ever(home: Home) -> None:
 
 def test_12_whoever_waits_for_a_drain_does_not_cut_it_short(home: Home) -> None:
     """The worker is frozen, so the drain comes to its last means; meanwhile two clients want a daemon."""
-    hasty(home, "0.02")
+    hasty(home, "0.05")
     work = command(home)
     daemon, worker = home.supervisor(), home.worker()
     os.kill(worker, signal.SIGSTOP)
