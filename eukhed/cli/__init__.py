@@ -15,6 +15,7 @@
     ps config completion laws demo helping      the commands
     rename fork export importing archive delete search clean    what is done with whole sessions
     bundles      the bundle stores as a command sees them; bundle_*: the commands on bundles
+    javascript   whether a bundle's program parses
     following    a log of all runs of a session, as they come
     doctor       findings: surroundings (directories, socket, logout, ...) and health (each session)
     service      the daemon as a unit of systemd (units/)

@@ -11,6 +11,7 @@ from eukhed.bundles.records import HASH_PREFIX, Version
 from eukhed.bundles.stores import BundleStores
 from eukhed.cli.bundles import limits_of, opened, record_json, short
 from eukhed.cli.context import Context, Options
+from eukhed.cli.javascript import fault
 from eukhed.cli.render import to_json
 from eukhed.cli.settings import of_files
 from eukhed.errors import (
@@ -52,7 +53,7 @@ def run(context: Context, flags: Options) -> int:
     limits = limits_of(of_files(context.environ))
     files = read_directory(SystemFiles(), os.path.abspath(flags.dir), limits)
     name = prepare(files, limits, None).name
-    stores = opened(context)
+    stores = opened(context, fault)
     store = stores.to_write(flags.layer)
     again = [
         "eukhed",

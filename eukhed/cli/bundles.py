@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from eukhed.bundles.bundle import Parse
 from eukhed.bundles.reading import Limits
 from eukhed.bundles.records import HASH_PREFIX, RunNote, Version, encode_run, encode_version
 from eukhed.bundles.stores import WORDS, BundleStores
@@ -49,7 +50,7 @@ class _Notice:
             talk(to_json({"notice": line}) + "\n")
 
 
-def opened(context: Context) -> BundleStores:
+def opened(context: Context, parse: Parse | None = None) -> BundleStores:
     """Return the stores that are looked in from this directory."""
     found = of_files(context.environ)
     return BundleStores(
@@ -57,6 +58,7 @@ def opened(context: Context) -> BundleStores:
         context.places.root,
         repository(),
         notice=_Notice(context),
+        parse=parse,
         limits=limits_of(found),
         unsafe_filesystem=found.get("daemon.unsafe_filesystem", False),
     )

@@ -194,6 +194,36 @@ def test_what_is_no_bundle_is_refused_and_nothing_is_made(shop: Shop) -> None:
     assert not shop.state.exists()
 
 
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("function run(input) {\n  return (\n}", "line 3: SyntaxError"),
+        ("let a;\nlet a;", "line 2: SyntaxError"),
+        ("\u2028 x = `${", "SyntaxError"),
+        ("const {a} = {}; async function run() { for await (const b of a) yield }", None),
+    ],
+)
+def test_a_program_that_does_not_parse_is_refused_with_its_line(
+    shop: Shop, program: str, told: str | None
+) -> None:
+    shop.write(program)
+    if told is None:
+        assert shop.mint()["version"] == 1
+        return
+    error = shop.error("mint", "triage")
+    assert error["code"] == "invalid"
+    assert error["message"].startswith("program.js does not parse: ")
+    assert told in error["message"]
+    assert not shop.state.exists()
+
+
+def test_a_program_that_is_parsed_is_not_run(shop: Shop) -> None:
+    shop.write("while (true) {}")
+    assert shop.mint()["version"] == 1
+    (shop.source / "program.js").write_bytes(b"\xff")
+    assert "no UTF-8" in shop.error("mint", "triage", "--parent", "0000", "--why", "x")["message"]
+
+
 def test_settings_bound_a_bundle(shop: Shop) -> None:
     Path(os.environ["EUKHED_CONFIG"]).write_text('[bundle]\nmax_file = "1 KiB"\nmax_files = 4\n')
     assert shop.mint()["version"] == 1

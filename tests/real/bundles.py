@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eukhed.bundles.bundle import read_directory
+from eukhed.bundles.store import BundleStore
+from eukhed.host.blocking import BlockingHost, finish
+from eukhed.host.files import SystemFiles
 from tests.real.home import Home
 
 # answers with the number of the question; dies, or kills whoever asked, when a file says so
@@ -75,7 +79,7 @@ class Bundles:
     def mint(
         self, name: str, program: str, prompts: Mapping[str, str] | None = None, **manifest: Any
     ) -> None:
-        """Make a first version."""
+        """Make a first version, by the library: it takes a program that does not parse, too."""
         place = self.home.base / "drafts" / name
         (place / "prompts").mkdir(parents=True)
         (place / "manifest.json").write_text(
@@ -84,7 +88,8 @@ class Bundles:
         (place / "program.js").write_text(program)
         for file, text in (prompts or {}).items():
             (place / "prompts" / file).write_text(text)
-        self.home.ok("bundle", "mint", str(place))
+        store = BundleStore(BlockingHost(), str(self.home.root / "subharnesses"))
+        finish(store.mint(read_directory(SystemFiles(), str(place))))
 
     def run(self, name: str, *flags: str, given: Any = None, within_s: float = 60) -> Ran:
         """Run the head of a bundle."""

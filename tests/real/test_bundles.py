@@ -101,7 +101,7 @@ def test_many_mint_from_one_head(home: Home) -> None:
     for turn in range(3):
         minting = []
         for number in range(12):
-            write(home, f"{turn} by {number}", f"by{number}")
+            write(home, f"'{turn} by {number}'", f"by{number}")
             minting.append(
                 home.start(
                     "bundle", "mint", f"by{number}", "--parent", head, "--why", f"round {turn}", "--json"
@@ -130,7 +130,7 @@ def test_a_mint_that_is_killed_at_any_moment(home: Home) -> None:
     head = home.json("bundle", "mint", "triage")["hash"]
     files, seen = SystemFiles(), Counter[str]()
     for turn in range(12):
-        write(home, f"killed {turn}")
+        write(home, f"'killed {turn}'")
         client = home.start("bundle", "mint", "triage", "--parent", head, "--why", "x")
         until(lambda: shelf(files, str(place(home))).stages or client.poll() is not None, 30)  # noqa: B023 - waited for here
         client.send_signal(signal.SIGKILL)
@@ -140,7 +140,7 @@ def test_a_mint_that_is_killed_at_any_moment(home: Home) -> None:
         seen["stage"] += bool(there.stages)
         seen["killed"] += client.returncode == -signal.SIGKILL
         head = home.json("bundle", "show", "triage")["hash"]
-        write(home, f"after {turn}")
+        write(home, f"'after {turn}'")
         made = home.json("bundle", "mint", "triage", "--parent", head, "--why", "after")
         assert made["version"] == there.next
         head = made["hash"]
