@@ -1,7 +1,8 @@
 """Durable commits: one writer, 256 writers, and the latency of one beside 64; against fdatasync and SQLite.
 
 Rounds alternate (A B A B ...), medians are told. Each commit is a real record, checked and encoded, through
-the Committer that a worker uses; flushes are counted, and all that was committed is read back.
+the Committer that a worker uses, in a process that is killed with SIGKILL when it has said its figures; flushes
+are counted, and all that was committed is read back. LMDB takes part when its package is there.
 
     python bench/commits.py [--out FILE] [--rounds N] [--directory DIR]
 """
@@ -11,8 +12,10 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -31,6 +34,11 @@ from eukhed.storage.committer import Committer
 from eukhed.storage.reading import read_records
 from eukhed.storage.records import Entry
 from eukhed.storage.storage import Storage
+
+try:
+    import lmdb
+except ImportError:  # it is a peer, not a dependency
+    lmdb = None
 
 TEXT = "a line of output of a command, as long as such lines are, with some more words in it\n"
 
@@ -90,6 +98,17 @@ def begun(directory: str) -> tuple[Storage, Committer]:
 
 
 def ours(directory: str, writers: int, commits: int) -> Sample:
+    """In a process of its own, which dies without a close."""
+    argv = [sys.executable, __file__, "--directory", directory, "--contender", f"{writers} {commits}"]
+    done = subprocess.run(argv, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    sample = Sample(*json.loads(done.stdout))
+    found = len(read_records(SystemFiles(), os.path.join(directory, "session")).entries)
+    assert found == commits // writers * writers, "not all was read back"
+    return sample
+
+
+def contender(directory: str, writers: int, commits: int) -> None:
     async def run() -> Sample:
         storage, committer = begun(directory)
 
@@ -100,14 +119,10 @@ def ours(directory: str, writers: int, commits: int) -> Sample:
         before = time.perf_counter()
         await asyncio.gather(*(writer() for _ in range(writers)))
         took = time.perf_counter() - before
-        flushes = Counted.flushes
-        await committer.aclose()
-        storage.close()
-        found = len(read_records(SystemFiles(), storage.path).entries)
-        assert found == commits // writers * writers, "not all was read back"
-        return Sample(found / took, flushes)
+        return Sample(commits // writers * writers / took, Counted.flushes)
 
-    return uvloop.run(run())
+    print(json.dumps(uvloop.run(run())), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def floor(directory: str, commits: int) -> Sample:
@@ -140,6 +155,19 @@ def sqlite(directory: str, commits: int) -> Sample:
         base.execute("begin immediate")
         base.execute("insert into entry values(?, 1, 'output', ?)", (number, data))
         base.execute("commit")
+    took = time.perf_counter() - before
+    base.close()
+    return Sample(commits / took, commits)
+
+
+def lmdb_sync(directory: str, commits: int) -> Sample:
+    """One transaction each, flushed."""
+    base = lmdb.open(os.path.join(directory, "base"), map_size=1 << 28)
+    data = json.dumps({"conversation": 1, "kind": "output", "data": {"stream": "out", "text": TEXT}}).encode()
+    before = time.perf_counter()
+    for number in range(commits):
+        with base.begin(write=True) as transaction:
+            transaction.put(number.to_bytes(8, "big"), data)
     took = time.perf_counter() - before
     base.close()
     return Sample(commits / took, commits)
@@ -207,9 +235,13 @@ def measure(place: str, rounds: int) -> dict[str, Any]:
             "sqlite": lambda d: sqlite(d, 2000),
         },
     )
-    many = alternate(
-        place, rounds, {"ours": lambda d: ours(d, 256, 256 * 150), "sqlite": lambda d: sqlite(d, 3000)}
-    )
+    crowded: dict[str, Callable[[str], Sample]] = {
+        "ours": lambda d: ours(d, 256, 256 * 150),
+        "sqlite": lambda d: sqlite(d, 3000),
+    }
+    if lmdb is not None:
+        crowded["lmdb"] = lambda d: lmdb_sync(d, 2000)
+    many = alternate(place, rounds, crowded)
     late = alternate(
         place,
         rounds,
@@ -244,7 +276,12 @@ def main() -> None:
     arguments.add_argument("--out")
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--directory", default=None)
+    arguments.add_argument("--contender", help=argparse.SUPPRESS)
     given = arguments.parse_args()
+    if given.contender:
+        writers, commits = given.contender.split()
+        contender(given.directory, int(writers), int(commits))
+        return
     place = tempfile.mkdtemp(dir=given.directory)
     try:
         found = measure(place, given.rounds)

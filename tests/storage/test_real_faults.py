@@ -181,6 +181,7 @@ def test_a_file_that_may_not_grow(place: Path) -> None:
     goes_on(place, last)
 
 
+@pytest.mark.timeout(ROUNDS * 5)
 def test_kill_at_any_time(place: Path) -> None:
     """Processes are killed as they commit, one after another on the same storage: what was acknowledged is there."""
     chance = random.Random(7)
