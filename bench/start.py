@@ -18,13 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import anyio
-import uvloop
 from side import seen
 from side.ours import EUKHED, Ours
 
-from eukhed.client import connect_async
-from eukhed.errors import EukhedError
 from eukhed.timing import DEFAULT
 
 KILLS = 9
@@ -74,27 +70,8 @@ def memory(one: Ours) -> dict[str, float]:
 
 def restarts(one: Ours) -> dict[str, float]:
     """Less the pause: a worker's first failure."""
-    took = anyio.run(_restarts, one, backend_options={"loop_factory": uvloop.new_event_loop})
+    took = [again_s * 1000 - DEFAULT.restart.pause_min_ms for again_s in one.restarts(KILLS)]
     return {"restart_ms": statistics.median(took)}
-
-
-async def _restarts(one: Ours) -> list[float]:
-    took = []
-    async with connect_async(one.places, start=False) as client:
-        for row in (await client.workers())[:KILLS]:
-            began = time.perf_counter()
-            os.kill(row["pid"], signal.SIGKILL)
-            while True:
-                try:
-                    await client.request("run_record", {}, session=row["session"], looks=True)
-                except EukhedError as error:
-                    if error.code != "not_found":
-                        continue  # the answer of the dead one's connection
-                passed_ms = (time.perf_counter() - began) * 1000 - DEFAULT.restart.pause_min_ms
-                if passed_ms > 0:
-                    took.append(passed_ms)
-                    break
-    return took
 
 
 def cold(one: Ours) -> dict[str, float]:

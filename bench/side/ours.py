@@ -3,9 +3,11 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any
 
 import anyio
@@ -13,7 +15,8 @@ import uvloop
 
 from eukhed import build, paths
 from eukhed.client import AsyncClient, connect, connect_async
-from eukhed.errors import EukhedError
+from eukhed.errors import EukhedError, SessionRecovering
+from side import seen
 
 EUKHED = [sys.executable, "-m", "eukhed"]
 CLIENTS = 4  # of a hundred commands at once, each connection carries 64
@@ -90,6 +93,21 @@ class Ours:
             (row,) = [row for row in client.workers() if row["session"] == session]
             return dict(row)
 
+    def restarts(self, kills: int) -> list[float]:
+        """Kill so many workers, one after the other; seconds to the first answer of the next one of each."""
+        return anyio.run(self._restarts, kills, backend_options={"loop_factory": uvloop.new_event_loop})
+
+    async def _restarts(self, kills: int) -> list[float]:
+        took = []
+        async with connect_async(self.places, start=False) as client:
+            for row in (await client.workers())[:kills]:
+                began = time.perf_counter()
+                os.kill(row["pid"], signal.SIGKILL)
+                seen.until(lambda pid=row["pid"]: not seen.alive(pid), 5)
+                await answered(client, row["session"])
+                took.append(time.perf_counter() - began)
+        return took
+
     def pid(self) -> int:
         with connect(self.places, start=False) as client:
             return int(client.status()["pid"])
@@ -103,8 +121,12 @@ class Ours:
 
 async def answered(client: AsyncClient, session: str) -> None:
     """Return when the session's worker has answered, be it that it has no run."""
-    try:
-        await client.request("run_record", {}, session=session, looks=True)
-    except EukhedError as error:
-        if error.code != "not_found":
-            raise
+    while True:
+        try:
+            await client.request("run_record", {}, session=session, looks=True)
+        except SessionRecovering:
+            continue  # the one before died as it was asked
+        except EukhedError as error:
+            if error.code != "not_found":
+                raise
+        return
