@@ -25,6 +25,7 @@ from eukhed.worker.runs import Runs
 from eukhed.worker.schedule import SessionJobs
 from eukhed.worker.session import Session
 from eukhed.worker.tree import SessionTree
+from eukhed.worker.under_way import UnderWay
 from eukhed.worker.uplink import DIRECT_FIRST, DirectClient, Uplink
 from eukhed.worker.viewers import Viewers
 from eukhed.worker.work import Work
@@ -104,7 +105,7 @@ class Desk:
     tasks: TaskGroup
     generation: int
     jobs: SessionJobs
-    under_way: int = 0  # commands of clients that want an answer
+    under_way: UnderWay = field(default_factory=UnderWay)
     arrivals: Arrivals = field(default_factory=Arrivals)
     leaving: Leaving = field(default_factory=Leaving)
 

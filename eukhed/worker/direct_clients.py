@@ -53,6 +53,7 @@ async def _serve(desk: Desk, client: DirectClient) -> None:
     finally:
         del desk.uplink.direct[client.number]
         desk.viewers.client_gone(client.number)
+        desk.under_way.client_gone(client.number)
         channel.close()
         tell_supervisor(desk)
 

@@ -257,6 +257,7 @@ def client_gone(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
     if not isinstance(client, int):
         raise Invalid("client is a number")
     desk.viewers.client_gone(client)
+    desk.under_way.client_gone(client)
     desk.tree.unsubscribe(client)
     return {}
 

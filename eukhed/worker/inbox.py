@@ -14,6 +14,7 @@ from eukhed.wire.network import Channel, DescriptorChannel
 from eukhed.worker.desk import Desk
 from eukhed.worker.handlers import FIRST, HANDLERS, QUICK
 from eukhed.worker.large import Large, send
+from eukhed.worker.under_way import Asker
 
 
 async def serve(desk: Desk, channel: Channel) -> None:
@@ -35,6 +36,7 @@ async def serve(desk: Desk, channel: Channel) -> None:
     finally:
         if epoch == desk.uplink.epoch:
             desk.viewers.clear_relayed()
+            desk.under_way.clear_relayed()
             desk.tree.clear()
         desk.uplink.detach(epoch)
 
@@ -60,15 +62,19 @@ def take(desk: Desk, command: Command, epoch: int) -> None:
     """Do a command, in its turn or in a task of its own; its answer goes to whoever asked by itself."""
     if command.type in QUICK:
         _quick(desk, command)
-    elif command.client != SUPERVISOR and not has_place(desk.under_way, command):
+    elif command.client != SUPERVISOR and not has_place(desk.under_way.total, command):
         refusal = WorkerOverloaded(
-            f"session {desk.session.name} has {desk.under_way} requests under way", limit=IN_FLIGHT_MAX
+            f"session {desk.session.name} has {desk.under_way.total} requests under way", limit=IN_FLIGHT_MAX
         )
         desk.uplink.say(Failure(command.id, refusal.as_wire(), command.client))
     else:
         if command.type in FIRST:
             FIRST[command.type](desk, command)
-        desk.tasks.start_soon(_count, desk, command, epoch)
+        if command.client != SUPERVISOR and command.id:
+            asker = desk.under_way.began(epoch, command.client or SUPERVISOR)
+            desk.tasks.start_soon(_count, desk, command, epoch, asker)
+        else:
+            desk.tasks.start_soon(_answer, desk, command, epoch)
 
 
 def _quick(desk: Desk, command: Command) -> None:
@@ -84,13 +90,11 @@ def _quick(desk: Desk, command: Command) -> None:
         desk.uplink.say(Response(command.id, encode(reply), command.client))
 
 
-async def _count(desk: Desk, command: Command, epoch: int) -> None:
-    counted = command.client != SUPERVISOR and command.id != 0
-    desk.under_way += counted
+async def _count(desk: Desk, command: Command, epoch: int, asker: Asker) -> None:
     try:
         await _answer(desk, command, epoch)
     finally:
-        desk.under_way -= counted
+        desk.under_way.ended(asker)
 
 
 async def _answer(desk: Desk, command: Command, epoch: int) -> None:

@@ -66,6 +66,7 @@ async def _authenticate(desk: Desk, channel: Channel) -> None:
         await channel.send(envelope.write(Failure(message.id, error.as_wire(), message.client)))
         raise
     desk.viewers.clear_relayed()
+    desk.under_way.clear_relayed()
     desk.uplink.attach(channel)
     await channel.send(envelope.write(Response(message.id, encode(desk.state()), message.client)))
 

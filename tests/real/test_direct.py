@@ -3,7 +3,9 @@
 import contextlib
 import os
 import socket
+import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -180,3 +182,81 @@ def test_a_socket_is_handed_over_once_and_only_a_socket(client: PageClient, sess
     for descriptor in pipe:
         os.close(descriptor)
     assert client.direct(session).ask("runs", {})["runs"] == []
+
+
+def test_the_bounds_hold_over_both_ways_to_a_worker(client: Meeting, session: str) -> None:
+    """64 under way and a channel is not read; 128 of all clients and the worker refuses; both end with an answer."""
+    first, second, third = (client.direct(session) for _ in range(3))
+    run = first.run(session, [b"sleep", b"600"])["run"]
+    for direct in (first, second):
+        for number in range(1000, 1064):
+            direct.send(number, "wait", {"run": run})
+    refused = until(lambda: refusal(third, run), what="the worker to be full")
+    assert refused is not None
+    assert refused.code == "worker_overloaded"
+    assert refused.error["limit"] == 128
+    with pytest.raises(Failed) as told:
+        client.ask("run_record", {"run": run}, session=session)
+    assert told.value.code == "worker_overloaded", "the bound is of the worker, whichever way was taken"
+    first.send(1064, "run_record", {"run": run})  # not read: 64 of this channel's are under way
+    third.send(0, "input", {"run": run, "data": b"x"})  # wants no answer: never refused
+    assert client.ask("status", {})["running"], "the daemon is not held up"
+    second.socket.close()
+    until(lambda: not refusal(third, run), what="room at the worker")
+    third.ask("stop_run", {"run": run, "actor": "a test"})
+    while 1064 not in first.answers:
+        first.take()
+    assert first.answers[1064]["ok"]
+
+
+def refusal(direct: PageClient, run: int) -> Failed | None:
+    """The error that a look is answered with, if it is."""
+    try:
+        direct.ask("run_record", {"run": run})
+    except Failed as error:
+        return error
+    return None
+
+
+class Wide(View):
+    """A view of a megabyte's window."""
+
+    def attach(self) -> None:
+        body = {"run": self.run, "after": self.next, "window": 1 << 20, "look": True, "exclusive": False}
+        self.attachment = self.client.ask("attach", body, session=self.session)["attachment"]
+
+
+def test_a_direct_client_that_reads_nothing_holds_up_nobody_and_resumes(
+    home: Home, client: Meeting, session: str
+) -> None:
+    slow, quick = client.direct(session), client.direct(session)
+    body = {"run": 0, "window": 16 << 20, "look": True, "exclusive": False}
+    run = quick.run(session, [b"head", b"-c", b"20000000", b"/dev/zero"])["run"]
+    assert slow.ask("attach", body | {"run": run})["attachment"]
+    slow.ask("follow_session", {})
+    view = Wide(quick, session, run)
+    assert view.until_ended(lambda: None)["exit"] == 0
+    assert len(view.shown["out"]) == 20_000_000
+    worker = home.worker()
+    for _ in range(20):
+        assert quick.ask("wait", {"run": quick.run(session, [b"true"])["run"]})["exit"] == 0
+    resident = int(Path(f"/proc/{worker}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    assert resident < 150_000_000, "nothing unbounded is kept for it"
+    slow.socket.close()
+    again = client.direct(session)
+    rest = Wide(again, session, run)
+    assert rest.until_ended(lambda: None)["exit"] == 0
+    assert len(rest.shown["out"]) == 20_000_000
+
+
+def test_a_channel_that_speaks_no_frames_hurts_itself_alone(client: Meeting, session: str) -> None:
+    bad, good = client.direct(session), client.direct(session)
+    for said in (struct.pack(">I", 0xFFFFFFFF), struct.pack(">I", 3) + b"\xff\xff\xff"):
+        bad.socket.sendall(said)
+        with pytest.raises(Lost):
+            bad.read_on()
+        bad = client.direct(session)
+    half = client.direct(session)
+    half.socket.sendall(struct.pack(">I", 100) + b"x")
+    half.socket.close()
+    assert good.ask("runs", {})["runs"] == []
