@@ -22,6 +22,7 @@ BY_NAME: Final = (
     "_strptime",
     "encodings.idna",
 )  # the standard library imports these when they are first needed
+ELSEWHERE: Final = "eukhed.worker.programs.inside."  # texts of other processes; what they import is large
 ROOM: Final = "EUKHED_REHEARSAL"  # the directory that the supervisor made for it
 
 
@@ -34,7 +35,7 @@ def import_rooms() -> None:
     for room in ROOMS:
         package = importlib.import_module(f"eukhed.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"eukhed.{room}."):
-            if module.name != __name__:
+            if module.name != __name__ and not module.name.startswith(ELSEWHERE):
                 importlib.import_module(module.name)
 
 

@@ -10,6 +10,8 @@ from eukhed.bundles.bundle import read_directory
 from eukhed.bundles.store import BundleStore
 from eukhed.host.blocking import BlockingHost, finish
 from eukhed.host.files import SystemFiles
+from eukhed.storage.reading import entries, read_records
+from eukhed.storage.records import Task
 from tests.real.home import Home
 
 # answers with the number of the question; dies, or kills whoever asked, when a file says so
@@ -19,8 +21,8 @@ here = pathlib.Path(__file__).parent
 told = json.load(sys.stdin)
 with open(here / "asked", "a") as file:
     file.write(json.dumps(told["input"]) + "\\n")
-kill = here / "kill"
-if kill.exists() and kill.read_text() == json.dumps(told["input"]):
+kill = here / ("kill-" + json.dumps(told["input"]))
+if kill.exists():
     kill.unlink()
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
@@ -106,3 +108,27 @@ class Bundles:
         """How often the tool was started."""
         path = self.place / "started"
         return len(path.read_text()) if path.exists() else 0
+
+    def kill_at(self, given: Any) -> None:
+        """Whoever asks this next dies while it is answered."""
+        (self.place / f"kill-{json.dumps(given)}").touch()
+
+    def begin(self, name: str, session: str, given: Any) -> int:
+        """Begin a run in a session; its number."""
+        data = json.dumps(given).encode()
+        argv = ("bundle", "run", name, "--session", session, "--input", "-", "-d")
+        return int(self.home.ok(*argv, data=data).strip().rpartition("/")[2])
+
+    def storage(self, session: str) -> str:
+        """Where a session's records are."""
+        found = next(row["id"] for row in self.home.json("sessions") if row["name"] == session)
+        return str(self.home.root / "sessions" / found)
+
+    def rows(self, storage: str, run: int) -> list[dict[str, Any]]:
+        """The journal of a run, as it stands."""
+        found = entries(SystemFiles(), storage)
+        return [entry.data for entry in found if entry.kind == "call" and entry.by_task_id == run]
+
+    def task(self, storage: str, run: int) -> Task:
+        """A run's record."""
+        return read_records(SystemFiles(), storage).tasks[run]
