@@ -8,7 +8,6 @@ from typing import Any, Final
 from eukhed.build import VERSION
 from eukhed.cli.context import Context, at_dashes, common, wants_colour
 from eukhed.cli.table import FAMILIES, Command, find
-from eukhed.client.whereabouts import whereabouts
 from eukhed.errors import EXIT_FAILED, EukhedError, Invalid
 from eukhed.paths import Places, places
 
@@ -91,9 +90,11 @@ def _ran(command: Command, word: str, words: Sequence[str], rest: list[str] | No
         return 0
     if rest is not None and not getattr(module, "TAKES_COMMAND", False):
         raise Invalid(f"{word} takes nothing after `--`", next=[["eukhed", *word.split(), "--help"]])
-    at = whereabouts(
-        places(os.environ, os.getuid(), options.home, options.socket), os.environ, options.socket
-    )
+    at = places(os.environ, os.getuid(), options.home, options.socket)
+    if not command.alone:
+        from eukhed.client.whereabouts import whereabouts  # noqa: PLC0415 - who asks no daemon looks for none
+
+        at = whereabouts(at, os.environ, options.socket)
     colour = wants_colour(options.color, os.environ)
     loud = -1 if options.quiet else options.verbose
     context = Context(command.name, at, os.environ, rest, options.json, loud, colour)

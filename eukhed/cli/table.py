@@ -38,6 +38,11 @@ class Command(NamedTuple):
     aliases: tuple[str, ...] = ()
     daemon: bool = True  # it needs one that runs (or starts it)
 
+    @property
+    def alone(self) -> bool:
+        """Whether it asks no daemon even if one runs: bundles are on the disk, and nobody else's."""
+        return self.name.startswith("bundle ") and not self.daemon
+
 
 COMMANDS: Final = (
     Command(
