@@ -32,9 +32,10 @@ check: $(VENV)/.ready
 laws: $(VENV)/.ready
 	$(BIN)/pytest -n 2 --dist worksteal -m "not real and not long and not systemd" -k "law or crash or codec"
 
-# minutes: every long test, and hypothesis with its long profile
+# minutes: every long test, and hypothesis with its long profile; then each law inverted, for a real test to see
 long: $(VENV)/.ready
 	EUKHED_PROFILE=long $(BIN)/pytest
+	$(BIN)/python -m tests.inversions
 
 bench: $(VENV)/.ready
 	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done

@@ -50,7 +50,7 @@ class Home:
         self.root = self.base / "state"
         self.directory = self.base / "shop"
         self.directory.mkdir()
-        keep = ("PATH", "LANG", "TERM", "USER", "LOGNAME", "COVERAGE_PROCESS_START")
+        keep = ("PATH", "PYTHONPATH", "LANG", "TERM", "USER", "LOGNAME", "COVERAGE_PROCESS_START")
         self.env = {name: os.environ[name] for name in keep if name in os.environ} | {
             "HOME": str(self.base),
             "EUKHED_HOME": str(self.root),

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from typing import Any
 
 import anyio
 
@@ -58,17 +59,17 @@ def test_01_a_boot_hours_after_a_crash_relaunches_nothing_old(home: Home) -> Non
 def test_02_a_session_that_was_given_up_stays_so_over_every_boot(home: Home) -> None:
     hasty(home, "0.1")
     home.ok("run", "--", "true")
-    worker = home.worker()
-    for _ in range(6):
-        home.kill(worker)
-        (row,) = until(
-            lambda dead=worker: [  # type: ignore[misc]  # mypy: bound default
-                row for row in home.json("ps") if row["state"] == "gave up" or row["pid"] not in {None, dead}
-            ],
-            what="the next worker, or the last word",
-        )
-        worker = row["pid"]
-    assert row["state"] == "gave up"
+    kills, dead = 0, 0
+
+    def next_worker() -> dict[str, Any]:
+        (row,) = home.json("ps")
+        return row if row["state"] == "gave up" or row["pid"] not in {None, dead} else {}
+
+    while (row := until(next_worker, what="the next worker, or the last word"))["state"] != "gave up":
+        dead, kills = row["pid"], kills + 1
+        home.kill(dead)
+        assert kills <= 6
+    assert row["restarts"] == 6
     assert evidence(home)[-1]["operation"] == "worker_gave_up"
     assert evidence(home)[-1]["busy"] is False
     for _ in range(2):
