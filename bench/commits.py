@@ -9,6 +9,7 @@ are counted, and all that was committed is read back. LMDB takes part when its p
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import shutil
@@ -94,6 +95,8 @@ def begun(directory: str) -> tuple[Storage, Committer]:
     storage = Storage.open(files, path)
     storage.commit(session_batch("s", "bench", "/", 0))
     Counted.flushes = 0
+    gc.collect()
+    gc.freeze()  # as the forkserver of workers does
     return storage, Committer(storage, host_of(files))
 
 
