@@ -89,6 +89,7 @@ def test_03_a_session_that_was_stopped_on_purpose_stays_stopped(home: Home) -> N
     home.ok("stop", "shop", "--force", "--yes")
     gone(work.pid)
     assert records(home) == {}, "nothing is left that a boot could take for work"
+    assert "its worker failed" not in logged(home), "and nobody takes the stop for a failure"
     home.kill(home.supervisor())
     home.ok("start")
     assert home.json("ps") == []
