@@ -53,6 +53,11 @@ def _asked(client: Client, found: finding.Found, *, detach: bool) -> tuple[list[
     """Return the command of a run, and the body that runs it once more from here."""
     record = client.request("run_record", {"run": found.run}, session=found.session.id, looks=True)
     asked = record["asked"]
+    if asked is None:
+        raise Invalid(
+            f"{record['address']} is a run of a bundle, which is run again by its name",
+            next=[["eukhed", "bundle", "run", "--help"]],
+        )
     argv = [os.fsdecode(word) for word in asked["argv"]]
     flags = SimpleNamespace(
         cwd=os.fsdecode(asked["cwd"]), clean_env=False, env=[], env_file=[], umask=None, nice=None,
