@@ -53,7 +53,7 @@ INVERSIONS: Final = (
     Inversion("client/relaunch_law", "verdict",
               "said = sound(*facts); return Verdict.LEAVE if said is Verdict.LAUNCH else said",
               "scenarios/test_clients.py", "test_38"),
-    Inversion("client/retry_law", "again", "return False", "scenarios/test_clients.py", "test_37"),
+    Inversion("client/retry_law", "again", "return False", "client/test_client.py", "test_a_command_with_an_id_is_sent_again"),
     Inversion("supervisor/commands_law", "verdict",
               "said = sound(*facts); return Verdict.RUN if said is Verdict.STORED else said",
               "supervisor/test_commands.py", "test_a_repeat_gets_the_stored_result"),
