@@ -206,11 +206,12 @@ def test_a_large_reply_comes_in_parts_and_holds_nobody_up() -> None:
     run(story(tell))
 
 
-def test_no_commit_waits_for_the_build() -> None:
+@pytest.mark.parametrize("count", [8_000, pytest.param(200_000, marks=pytest.mark.long)])
+def test_no_commit_waits_for_the_build(count: int) -> None:
     """Counted in turns of the loop: while a long log is read, a run is submitted, executed and stopped."""
 
     async def tell(machine: Machine) -> None:
-        machine.commits(entries(8_000))
+        machine.commits(entries(count))
         seat = await machine.worker()
         reading = seat.send("get_state_tree")
         number = await seat.run("sleep")
