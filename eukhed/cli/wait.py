@@ -9,9 +9,10 @@ from eukhed.cli.context import Context, Options
 from eukhed.cli.render import to_json
 from eukhed.client.client import Client
 from eukhed.client.results import OPEN
-from eukhed.errors import ConnectionLost, SessionRecovering
+from eukhed.errors import ConnectionLost, Invalid, SessionRecovering
 
 BY_TIMEOUT: Final = "timeout"
+STATES: Final = ("running", "done", "failed", "stopped", "interrupted", "lost")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +21,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="S", help="all runs of this session that are not over")
     parser.add_argument("--all", action="store_true", help="all runs that are not over, of all sessions")
     parser.add_argument("--any", action="store_true", help="until one of them is over")
+    parser.add_argument(
+        "--for", dest="state", choices=STATES, metavar="STATE",
+        help=f"until they are {', '.join(STATES[:-1])} or {STATES[-1]}; not 0 if they cannot be any more",
+    )  # fmt: skip
+    parser.add_argument("--match", metavar="REGEX", help="until a line of one run's output matches")
     parser.add_argument("--timeout", type=_duration, metavar="D", help="at most 90s, 5m, 2h; then exit 124")
 
 
@@ -34,7 +40,9 @@ def run(context: Context, flags: Options) -> int:
     ends = None if flags.timeout is None else time.monotonic() + flags.timeout / 1000
     with Client(context.places) as client:
         wanted = _wanted(client, context, flags)
-        waiting = _Waiting(client, wanted, any_of_them=flags.any)
+        if flags.match is not None:
+            return _match(context, flags, client, wanted, ends)
+        waiting = _Waiting(client, wanted, any_of_them=flags.any, state=flags.state)
         if context.loud > 0:
             context.say(f"waits for {', '.join(found.address for found in wanted) or 'nothing'}")
         over = waiting.until(ends)
@@ -46,8 +54,40 @@ def run(context: Context, flags: Options) -> int:
             f"not over in time: {', '.join(one.address for one in wanted if one.address not in over)}"
         )
         return exit_law.TIMED_OUT
-    statuses = [of_record(record) for record in records]
-    return next((status for status in statuses if status), 0)
+    statuses = [_status(record, flags.state) for record in records]
+    return min(statuses) if flags.any and flags.state else next((status for status in statuses if status), 0)
+
+
+def _status(record: dict[str, Any], state: str | None) -> int:
+    """Return 0 for a run that is what was waited for, else its status, but never 0."""
+    if state is None:
+        return of_record(record)
+    if record["state"] == state or (state == "running" and record.get("started_at") is not None):
+        return 0
+    return of_record(record) or 1
+
+
+def _match(
+    context: Context, flags: Options, client: Client, wanted: list[finding.Found], ends: float | None
+) -> int:
+    from eukhed.cli import matching  # noqa: PLC0415 - it needs `re`, which nothing else here does
+
+    if len(wanted) != 1 or flags.state is not None:
+        raise Invalid("--match looks at the output of one run", next=[["eukhed", "wait", "--help"]])
+    found = wanted[0]
+    assert found.run is not None
+    pattern = matching.pattern_of(flags.match)
+    try:
+        ended = matching.until_match(client, found.session.id, found.run, pattern, ends)
+    except TimeoutError:
+        context.say(f"no line of {found.address} matched in time")
+        return exit_law.TIMED_OUT
+    if context.json:
+        context.out(to_json({"address": found.address, "matched": ended is None}))
+    if ended is None:
+        return 0
+    context.say(f"{found.address} is {ended.state}, and no line matched")
+    return of_record(ended._asdict()) or 1
 
 
 def of_record(record: dict[str, Any]) -> int:
@@ -75,8 +115,12 @@ def _wanted(client: Client, context: Context, flags: Options) -> list[finding.Fo
 class _Waiting:
     """Some runs that are waited for over one connection, whatever becomes of it."""
 
-    def __init__(self, client: Client, wanted: list[finding.Found], *, any_of_them: bool) -> None:
+    def __init__(
+        self, client: Client, wanted: list[finding.Found], *, any_of_them: bool, state: str | None
+    ) -> None:
         self._client = client
+        self._state = state
+        self._more = {"for": "running"} if state == "running" else {}
         self._any = any_of_them
         self._over: dict[str, dict[str, Any]] = {}
         self._asked: dict[int, finding.Found] = {}
@@ -84,7 +128,7 @@ class _Waiting:
 
     def until(self, ends: float | None) -> dict[str, dict[str, Any]]:
         """Return the records of the runs that are over, by address."""
-        while self._asked and not (self._any and self._over):
+        while self._asked and not (self._any and self._enough()):
             left_ms = None if ends is None else int((ends - time.monotonic()) * 1000)
             if left_ms is not None and left_ms <= 0:
                 break
@@ -98,9 +142,16 @@ class _Waiting:
             self._take()
         return self._over
 
+    def _enough(self) -> bool:
+        """Whether one is what any of them was to be."""
+        records = self._over.values()
+        return any(self._state is None or not _status(record, self._state) for record in records)
+
     def _ask(self, wanted: list[finding.Found]) -> None:
         for found in wanted:
-            self._asked[self._client.ask("wait", {"run": found.run}, session=found.session.id)] = found
+            self._asked[
+                self._client.ask("wait", {"run": found.run} | self._more, session=found.session.id)
+            ] = found
 
     def _take(self) -> None:
         for number in [number for number in self._asked if self._client.answered(number)]:

@@ -1,5 +1,6 @@
 """Reads a stream with the client that blocks, over every loss."""
 
+import time
 from collections.abc import Generator
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ from eukhed.errors import ConnectionLost
 T = TypeVar("T")
 
 
-def follow(client: Client, stream: Followed[T]) -> Generator[T, None, None]:
+def follow(client: Client, stream: Followed[T], ends: float | None = None) -> Generator[T, None, None]:
     """Yield what comes, for ever or to its end. What an item cost is returned when the next is asked for.
 
     Events of the client that are not the stream's are passed over: it is one consumer's at a time.
@@ -19,6 +20,7 @@ def follow(client: Client, stream: Followed[T]) -> Generator[T, None, None]:
     Raises:
         EukhedError: what was answered when it was asked for.
         ConnectionLost: no daemon comes back.
+        TimeoutError: nothing came before `ends` (of time.monotonic).
     """
     try:
         while True:
@@ -34,15 +36,18 @@ def follow(client: Client, stream: Followed[T]) -> Generator[T, None, None]:
                     stream.used(item)
                     if stream.ends(item):
                         return
-                items = None if stream.behind else _more(client, stream, direct)
+                items = None if stream.behind else _more(client, stream, direct, ends)
     finally:
         stream.leave()
 
 
-def _more(client: Client, stream: Followed[T], direct: str | None) -> list[T] | None:
+def _more(client: Client, stream: Followed[T], direct: str | None, ends: float | None) -> list[T] | None:
     try:
         while not client.events:
-            client.pump(None, direct)
+            left_ms = None if ends is None else int((ends - time.monotonic()) * 1000)
+            if left_ms is not None and left_ms <= 0:
+                raise TimeoutError
+            client.pump(left_ms, direct)
     except ConnectionLost:
         client.recover()
         stream.cut()

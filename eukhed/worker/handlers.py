@@ -17,6 +17,7 @@ from eukhed.worker.attachments import from_offsets
 from eukhed.worker.desk import Desk
 from eukhed.worker.direct import direct
 from eukhed.worker.ended import EndedRun
+from eukhed.worker.run import LiveRun
 from eukhed.worker.run_facts import WINDOW_MAX, Wish, as_asked, wish
 from eukhed.worker.runs import Run, number_of
 from eukhed.worker.segments import STREAMS, Stream
@@ -78,9 +79,14 @@ async def attach(desk: Desk, command: Command, body: Any) -> dict[str, Any]:
 
 
 async def wait(desk: Desk, _command: Command, body: Any) -> dict[str, Any]:
-    """Return when the run is over, with how."""
+    """Return when the run is over, with how; or, `for` running, when it was started or never will be."""
     made = desk.runs.of(number_of(body.get("run")))
-    await made.over()
+    if body.get("for") not in {None, "running"}:
+        raise Invalid("wait is for the end of a run, or for running", field="for")
+    if "for" not in body or isinstance(made, EndedRun):
+        await made.over()
+    else:
+        await (made.started() if isinstance(made, LiveRun) else made.begun())
     return made.told()
 
 

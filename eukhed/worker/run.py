@@ -103,6 +103,10 @@ class LiveRun:
         if not self.queued:
             await self._begun.wait()
 
+    async def started(self) -> None:
+        """Return when the command was executed, or will not be, however long the run waits for others."""
+        await self._begun.wait()
+
     async def over(self) -> None:
         """Return when the run is over and that is durable."""
         await self._over.wait()
@@ -131,13 +135,13 @@ class LiveRun:
         """
         chosen = int(signal.SIGTERM) if number is None else number
         if self.queued:
-            self.call_off(actor, _name_of(chosen), None)
+            self.call_off(actor, run_facts.signal_name(chosen), None)
             return
         await self._begun.wait()
         if self._holder is None or self._over.is_set():
             return
         if self._stopped_by is None:
-            self._stopped_by = (actor, _name_of(chosen))
+            self._stopped_by = (actor, run_facts.signal_name(chosen))
             try:
                 await self._session.asked_to_stop(self.id, *self._stopped_by)
             except DiskFull as error:
@@ -376,11 +380,3 @@ class LiveRun:
         else:
             outcome = "completed" if ended.exit == 0 else "failed"
         return outcome, result
-
-
-def _name_of(number: int) -> str:
-    """`SIGTERM` for 15; a real-time signal has only its number."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIG{number}"

@@ -3,6 +3,7 @@
 No value of the environment is stored: only its names are, and the values stand in a file of the run.
 """
 
+import signal
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -151,6 +152,14 @@ def as_body(told: Mapping[str, Any], env: Mapping[bytes, bytes]) -> dict[str, An
     same = ("umask", "nice", "rows", "cols", "stdin", "inside")
     asked = as_asked(told) | {key: told[key] for key in same if key in told}
     return asked | {"limits": [list(limit) for limit in told["limits"]], "env": dict(env), "detach": True}
+
+
+def signal_name(number: int) -> str:
+    """`SIGTERM` for 15; a real-time signal has only its number."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
 
 
 _MISSING: Final = object()
