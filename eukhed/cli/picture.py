@@ -1,6 +1,7 @@
 """How a run's output looks on our streams: the bytes as they are, or one JSON object a line."""
 
 import codecs
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from eukhed.cli.render import plain, to_json
@@ -12,6 +13,10 @@ class Picture(Protocol):
 
     def output(self, stream: Stream, data: bytes) -> tuple[int, bytes]:
         """Return the descriptor for output, and its bytes there."""
+        ...
+
+    def started(self, record: Mapping[str, Any]) -> bytes:
+        """Return the bytes that say on stdout that a run which waited was started."""
         ...
 
     def note(self, text: str, *, raw: bool) -> bytes:
@@ -28,6 +33,10 @@ class Bytes:
     def output(self, stream: Stream, data: bytes) -> tuple[int, bytes]:
         return (2 if stream == "err" else 1), data
 
+    def started(self, record: Mapping[str, Any]) -> bytes:
+        del record
+        return b""
+
     def note(self, text: str, *, raw: bool) -> bytes:
         if self._quiet:
             return b""
@@ -38,14 +47,23 @@ class Bytes:
 class Lines:
     """One event a line: `started`, `output {stream, text | base64}`, `notice`, `ended`."""
 
-    def __init__(self) -> None:
+    def __init__(self, waits: Mapping[str, Any] | None = None) -> None:
+        """`waits`: what is known of a run that has not started; `started` is said once, before its output."""
         self._halves: dict[Stream, bytes] = {"out": b"", "err": b""}
+        self._waits = waits
+
+    def started(self, record: Mapping[str, Any]) -> bytes:
+        if self._waits is None:
+            return b""
+        told, self._waits = {**self._waits, **record}, None
+        return event("started", **{key: told.get(key) for key in ("run", "session", "address", "pid")})
 
     def output(self, stream: Stream, data: bytes) -> tuple[int, bytes]:
         """Characters are kept whole: one that is cut by the end of `data` waits for its rest."""
+        began = self.started({})  # it was, while nobody could say so
         whole = self._halves[stream] + data
         self._halves[stream] = _half(whole)
-        return 1, self._line(stream, whole[: len(whole) - len(self._halves[stream])])
+        return 1, began + self._line(stream, whole[: len(whole) - len(self._halves[stream])])
 
     def rest(self) -> bytes:
         """Return what still waits when the run is over: it is no text."""

@@ -115,7 +115,8 @@ def begin(
         body["client_tty"] = own
 
     def shown(early: Early | None = None) -> tuple[Ended | Left, int]:
-        picture: Picture = Lines() if context.json else Bytes(quiet=context.loud < 0)
+        waits = answer if answer.get("waits") else None
+        picture: Picture = Lines(waits) if context.json else Bytes(quiet=context.loud < 0)
         plan = Plan(
             answer["address"], " ".join(argv), tty and not context.json and is_terminal(0),
             body["stdin"] == "typed", looks=False, owner=True, chosen=settings.on_signal,

@@ -10,7 +10,8 @@ import os
 import select
 import signal
 import time
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from eukhed.cli.actor import actor
 from eukhed.cli.interrupt_law import Chosen, Facts, Verdict, verdict
@@ -199,8 +200,14 @@ class View:
             event = self._client.events.popleft()
             if event.get("session") == self._attachment.session and event["type"].startswith("session_"):
                 self._session_event(event["type"], event["body"])
+            if self._is_start(event) and (said := self._picture.started(event["body"])):
+                self._outlet.put(1, said)
             for shown in self._attachment.take(event):
                 self._show(shown)
+
+    def _is_start(self, event: Mapping[str, Any]) -> bool:
+        ours = event.get("session") == self._attachment.session and event["type"] == "run_started"
+        return bool(ours and event["body"]["run"] == self._attachment.run)
 
     def _session_event(self, kind: str, body: dict[str, object]) -> None:
         if kind == "session_lost":

@@ -1,5 +1,6 @@
 """Runs that wait for others, on real processes: order, deaths, what was handed over, keys, tries."""
 
+import json
 import os
 import signal
 import subprocess
@@ -363,3 +364,17 @@ def test_job_is_run_detached(home: Home) -> None:
     assert home.run("wait", address).returncode == 3
     assert home.run("job", "api", "--", "/no/such").returncode == 127
     home.shut_down()
+
+
+def test_as_json_a_run_that_waits_says_later_that_it_started(home: Home) -> None:
+    first = Gate(home, "a")
+    detached(home, *first.argv)
+    view = home.start("run", "--queue", "--json", "--", "sh", "-c", "echo out")
+    assert view.stdout is not None
+    waiting = json.loads(view.stdout.readline())
+    first.open()
+    told = [json.loads(line) for line in view.stdout]
+    assert [one["event"] for one in (waiting, *told)] == ["waiting", "started", "output", "ended"]
+    assert told[0]["address"] == waiting["address"]
+    assert told[0]["pid"] > 0
+    assert view.wait() == 0

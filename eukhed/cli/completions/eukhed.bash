@@ -14,7 +14,7 @@ _eukhed() {
     run) words="--tty --no-tty --detach --on-signal --session --queue --after --after-any --once --retry --label --env --env-file --clean-env --cwd --nice --umask --no-survive --timeout --grace --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="" ;;
     attach|a) words="--session --read-only --exclusive --lines --all --on-signal --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     runs) words="--session --all --state --label --job --no-header --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed sessions --no-header 2>/dev/null | cut -d' ' -f1)" ;;
-    wait) words="--session --all --any --timeout --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
+    wait) words="--session --all --any --for --match --timeout --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     send) words="--session --stdin --eof --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     stop) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;
     kill) words="--session --signal --grace --force --yes --no-input --help --json --home --socket --quiet --verbose --color"; [[ $cur == -* ]] || words="$(eukhed runs --no-header 2>/dev/null | cut -d' ' -f1)" ;;

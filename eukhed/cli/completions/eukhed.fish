@@ -65,6 +65,8 @@ complete -c eukhed -n __fish_use_subcommand -a wait -d 'wait for runs to end, an
 complete -c eukhed -n '__fish_seen_subcommand_from wait' -l session -d 'all runs of this session that are not over'
 complete -c eukhed -n '__fish_seen_subcommand_from wait' -l all -d 'all runs that are not over, of all sessions'
 complete -c eukhed -n '__fish_seen_subcommand_from wait' -l any -d 'until one of them is over'
+complete -c eukhed -n '__fish_seen_subcommand_from wait' -l for -d 'until they are running, done, failed, stopped, interrupted or lost; not 0 if they cannot be any more'
+complete -c eukhed -n '__fish_seen_subcommand_from wait' -l match -d 'until a line of one runs output matches'
 complete -c eukhed -n '__fish_seen_subcommand_from wait' -l timeout -d 'at most 90s, 5m, 2h; then exit 124'
 complete -c eukhed -n '__fish_seen_subcommand_from wait' -l help -d 'show this help, and change nothing'
 complete -c eukhed -n '__fish_seen_subcommand_from wait' -l json -d 'data as JSON, one record a line; errors too'
