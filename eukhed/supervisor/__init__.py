@@ -13,6 +13,7 @@
 - links: the channel to one worker; workers: how a worker process is made; records: what is written of it
 - adoption: what an earlier supervisor left (adoption_law); revival: what died with it (revival_law)
 - drain: the four ways to end (drain_law); survivors, unattended: runs that go on without a worker; passivation: workers that nobody needs (passivation_law)
+- children: child sessions, until their parents know how they ended (child_law); subtree: ends a session with all below it
 - commands: once-only commands of the supervisor itself (commands_law)
 - sessions: finding, opening; listing: all of them, one look for all who ask; status: what is told of it all
 - housekeeping: what is done every few minutes; logs: what is written for people
