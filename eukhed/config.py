@@ -36,6 +36,8 @@ class Bundles(NamedTuple):
     ai: Ai = Ai()
     tools: Mapping[str, Helper] = MappingProxyType({})
     engines: Mapping[str, Helper] = MappingProxyType({})  # those that take over, by the name of a `fallback`
+    file_bytes: int = 4 * MIB
+    files: int = 256
 
 
 class Config(NamedTuple):

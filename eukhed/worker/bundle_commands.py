@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from eukhed.bundles.reading import Limits
 from eukhed.errors import Invalid, NotFound
 from eukhed.wire.messages import Command
 from eukhed.worker.desk import Desk
@@ -24,7 +25,9 @@ async def begin(desk: Desk, command: Command, body: Any) -> tuple[Run, Any]:
     if programs is None:
         raise Invalid("this worker runs no bundles")
     if desk.session.submitted(command.command_id) is None:
-        bundle = await desk.host.off_loop(lambda: pinned.load(desk.host, asked.pin))
+        settings = await programs.settings()
+        limits = Limits(settings.file_bytes, settings.files)
+        bundle = await desk.host.off_loop(lambda: pinned.load(desk.host, asked.pin, limits))
         schema = bundle.manifest.input
         if schema is not None:
             fault = await programs.checked(schema, [asked.value])

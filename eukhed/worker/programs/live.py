@@ -13,6 +13,7 @@ from typing import Any, Final
 import anyio
 from msgspec.structs import replace
 
+from eukhed.bundles.reading import Limits
 from eukhed.bundles.records import RunNote
 from eukhed.config import Bundles
 from eukhed.errors import Broken, DiskFull, EukhedError
@@ -197,7 +198,9 @@ class LiveBundle:
 
     async def _attempt(self, told: Mapping[str, Any], programs: Programs, settings: Bundles) -> Attempt:
         host, pin = self._bench.host, pin_of(told)
-        bundle = await host.off_loop(lambda: pinned.load(host, pin))
+        bundle = await host.off_loop(
+            lambda: pinned.load(host, pin, Limits(settings.file_bytes, settings.files))
+        )
         directory = self._bench.run_directory(self.id)
         env = await host.off_loop(lambda: run_environment.read(host.files, directory))
         if env is None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from eukhed.bundles.bundle import hash_of
 from eukhed.bundles.manifest import BadManifest, Manifest, decode
+from eukhed.bundles.reading import Limits
 from eukhed.bundles.store import BundleStore
 from eukhed.errors import BrokenBundle
 from eukhed.host.seam import Host
@@ -43,14 +44,14 @@ class Pinned(NamedTuple):
         return self.prompts.get(ref, self.prompts.get(f"{ref}.md"))
 
 
-def load(host: Host, pin: Pin) -> Pinned:
-    """Read it.
+def load(host: Host, pin: Pin, limits: Limits) -> Pinned:
+    """Read it, within these limits.
 
     Raises:
         NotFoundError: there is no such version. BrokenBundle: its files are not those that were minted, or no
         program can be read from them. TooLarge, FileTrouble: as the store says.
     """
-    store = store_of(host, pin)
+    store = BundleStore(host, pin.store, notes=pin.notes, limits=limits)
     files = store.contents(pin.name, pin.version)
     place = store.version_directory(pin.name, pin.version)
     if hash_of(files) != pin.hash:

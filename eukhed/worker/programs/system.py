@@ -119,7 +119,9 @@ class SystemPrograms:
                     found = config.parse(file.read(), self._config_path)
             except OSError:
                 return config.Bundles()
-            return config.Bundles(found.ai, found.tools, found.engines)
+            return config.Bundles(
+                found.ai, found.tools, found.engines, found.bundle_file_bytes, found.bundle_files
+            )
 
         return await self._host.off_loop(read)
 
