@@ -35,6 +35,8 @@ def run(context: Context, flags: Options) -> int:
                 _confirm(context, flags, _work(client))
             _stop(context, flags, client)
     except NoDaemon:
+        if flags.force and (left := _unattended(context)):
+            return _end_unattended(context, flags, left)
         return _told(context, "not_running", "no daemon is running")
     return _told(context, "stopped", "stopped")
 
@@ -50,6 +52,23 @@ def _stop(context: Context, flags: Options, client: Client) -> None:
         work = list(busy.data.get("work") or ())
         _confirm(context, flags, work)
         _request(client, body | {"mode": "force"})
+
+
+def _unattended(context: Context) -> list[Any]:
+    """Return the runs that go on although no daemon is running."""
+    from eukhed.cli import disk, held  # noqa: PLC0415 - what is on the disk matters only here
+
+    found = [item for row in disk.rows(context.places) for item in held.going_on(context, row)]
+    return [item for item in found if item["kind"] == "run"]
+
+
+def _end_unattended(context: Context, flags: Options, left: list[Any]) -> int:
+    """End them the only way that writes it down: by a daemon, which ends with them."""
+    if not flags.yes:
+        _confirm(context, flags, left)
+    with Client(context.places, start=True) as client:
+        _request(client, {"mode": "force"})
+    return _told(context, "stopped", f"no daemon was running; {len(left)} runs that went on were stopped")
 
 
 def _request(client: Client, body: dict[str, Any]) -> None:

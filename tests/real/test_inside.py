@@ -228,3 +228,25 @@ def test_a_child_gets_the_input_that_its_parent_session_s_client_hands_over(home
     assert home.json("runs", "--all")[0]["name"] == "shop", "a child is not the session of its directory"
     assert len(said(home, "child")) == 4
     home.shut_down()
+
+
+def test_a_forced_shutdown_without_a_daemon_ends_what_goes_on(home: Home) -> None:
+    home.ok("new", "shop")
+    child = Child(home, "a")
+    home.ok("spawn", "shop", "-d", "--name", "kid", *child.argv)
+    pid = child.pid()
+    for one in (home.supervisor(), *home.workers().values()):
+        os.kill(one, 9)
+        gone(one)
+    until(lambda: home.run("status").returncode == 4, what="no daemon")
+    assert home.run("shutdown", "--force").returncode == 2, "it asks first"
+    done = home.run("shutdown", "--force", "--yes")
+    assert (done.returncode, b"1 runs that went on were stopped" in done.stderr) == (0, True)
+    gone(pid)
+    assert home.json("runs", "--all")[0]["state"] == "stopped"
+    home.ok("reopen", "shop")
+    until(
+        lambda: [entry.data["state"] for entry in said(home, "child")] == ["stopped"],
+        what="its parent to be told",
+    )
+    home.shut_down()
