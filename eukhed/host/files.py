@@ -15,6 +15,7 @@ import os
 import stat as modes
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from eukhed.errors import UnsafeFilesystem, WrongPlace
@@ -250,6 +251,21 @@ def ensure_private_directory(files: Files, path: str, uid: int | None = None) ->
         fault = f"has mode {found.mode:04o}; it must be 0700 (chmod 700)"
     if fault is not None:
         raise WrongPlace(f"{path} {fault}", next=[["eukhed", "doctor"]], path=path)
+
+
+def keep_names(files: Files, path: str, uid: int) -> None:
+    """Make durable what lies in this directory, and the names above it as far as the directories are this user's.
+
+    Whoever made one of them may have been cut before it flushed its name; who finds it there cannot tell.
+    """
+    files.flush_directory(path)
+    while (above := os.path.dirname(path)) != path:
+        found = files.stat(above)
+        if found is None or found.uid != uid:
+            return  # none of ours made a name in it
+        with suppress(PermissionError):  # ours, and closed to us: then nobody of us made a name in it
+            files.flush_directory(above)
+        path = above
 
 
 def _make_missing(files: Files, path: str) -> None:

@@ -3,8 +3,8 @@
 import os
 from typing import NamedTuple
 
-from eukhed.errors import EukhedError, Exists, WrongPlace
-from eukhed.host.files import ensure_private_directory
+from eukhed.errors import Broken, EukhedError, Exists, WrongPlace
+from eukhed.host.files import ensure_private_directory, keep_names
 from eukhed.host.seam import File, Files, Host
 from eukhed.paths import SOCKET_PATH_MAX, Places
 from eukhed.supervisor.records import read_whole, replace_whole
@@ -31,7 +31,7 @@ async def boot(host: Host, network: Network, settings: Settings) -> Booted:
     Raises:
         Exists: another supervisor runs.
         WrongPlace: a directory or path is not ours alone, or a socket's path is too long.
-        DiskFull: the state root cannot be written.
+        Broken: the state root cannot be flushed; DiskFull: it cannot be written.
     """
     places = settings.places
     _check_length(places.socket)
@@ -76,6 +76,10 @@ def directories(files: Files, settings: Settings) -> None:
         socket_directory,
     ):
         ensure_private_directory(files, path, settings.uid)
+    try:
+        keep_names(files, places.root, settings.uid)
+    except OSError as error:
+        raise Broken(f"{places.root} could not be flushed: {error.strerror}", path=places.root) from error
 
 
 async def _lock(host: Host, network: Network, settings: Settings) -> File:

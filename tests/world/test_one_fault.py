@@ -71,7 +71,9 @@ def test_the_power_is_lost_at_each_effect() -> None:
 def test_a_process_is_cut_at_each_effect_of_a_longer_run(does: str, of: str) -> None:
     """command_once, output_once_in_order."""
     seen = swept(does, lambda at: Fault(at, of), of)
-    assert seen["adopted holder"] >= 100 or of != "worker"
+    assert seen[f"cut {of}"] >= 100
+    if of == "worker" and does == "count":  # a flood is over before the next worker is there
+        assert seen["adopted holder"] >= 100
 
 
 @pytest.mark.long
@@ -83,8 +85,8 @@ def test_worker_and_supervisor_are_cut_together_at_each_effect(does: str) -> Non
     assert seen["cut worker"] >= 200
 
 
-@pytest.mark.long
 def test_a_cut_and_then_the_power() -> None:
-    """told_is_durable: what was told after a recovery is durable too."""
-    seen = swept("blink", lambda at: Fault(at, whom=("worker", "supervisor")), "any", power_at_end=True)
-    assert seen["power loss"] >= 200
+    """told_is_durable: what was told after a recovery is durable too, and what it found half made."""
+    whom, step = ("worker", "supervisor"), 1 if THOROUGH else 7
+    seen = swept("blink", lambda at: Fault(at, whom=whom), "any", power_at_end=True, step=step)
+    assert seen["power loss"] >= 200 / step
