@@ -20,7 +20,7 @@ SCRIPT = (
     "import sys\n"
     "from eukhed.cli import main\n"
     "status = main()\n"
-    "loaded = sorted(sys.modules)\n"
+    "loaded = sorted(set(sys.modules) - {'_distutils_hack'})\n"  # of an installer: in every process of its environment
     "import json\n"
     "sys.stderr.write(json.dumps([status, loaded]))\n"
 )
