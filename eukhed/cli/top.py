@@ -1,6 +1,6 @@
 """`eukhed top`: what waits, what works and what ended, drawn again and again; q or Ctrl-C leaves.
 
-Without a terminal it is one look. With --json each look is a line: {status, workers, runs}.
+Without a terminal, or on one that cannot be drawn on, it is one look. With --json each look is a line: {status, workers, runs}.
 """
 
 import argparse
@@ -45,7 +45,8 @@ def run(context: Context, flags: Options) -> int:
     """Look until somebody leaves."""
     if flags.every <= 0:
         raise Invalid("--every is more than nothing")
-    shown = is_terminal(0) and is_terminal(1) and not context.json
+    drawable = is_terminal(0) and is_terminal(1) and context.environ.get("TERM", "dumb") != "dumb"
+    shown = drawable and not context.json
     looks = flags.n if flags.n is not None or shown or context.json else 1
     with Client(context.places, start=True, interactive=context.interactive) as client:
         tell_of_launch(context, client)

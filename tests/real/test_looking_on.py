@@ -31,7 +31,7 @@ def test_a_worker_that_dies_is_counted(home: Home) -> None:
 def test_top_on_a_terminal_is_drawn_again_and_leaves_it_as_it_was(home: Home) -> None:
     address = home.ok("run", "-d", "--", "sleep", "1000").strip()
     with OnTerminal(
-        [*EUKHED, "top", "-d", "100ms"], home.env, size=(20, 100), cwd=str(home.directory)
+        [*EUKHED, "top", "-d", "100ms"], home.env | {"TERM": "xterm"}, size=(20, 100), cwd=str(home.directory)
     ) as top:
         top.expect(address.encode())
         second = home.ok("run", "-d", "--", "sleep", "2000").strip()
@@ -48,7 +48,7 @@ def test_top_on_a_terminal_is_drawn_again_and_leaves_it_as_it_was(home: Home) ->
 
 
 def test_ctrl_c_leaves_top(home: Home) -> None:
-    with OnTerminal([*EUKHED, "top"], home.env, cwd=str(home.directory)) as top:
+    with OnTerminal([*EUKHED, "top"], home.env | {"TERM": "xterm"}, cwd=str(home.directory)) as top:
         top.expect(b"running")
         top.type(b"\x03")
         assert top.wait() == 0

@@ -156,7 +156,7 @@ def flooded(home: Home, *, terminal: bool, cap_mib: int, for_s: float) -> None:
     assert flood.cap // 4 < flood.most <= flood.cap
     assert readable <= flood.cap
     assert left <= flood.cap
-    assert worker < 0.20
+    assert worker < (0.20 if for_s >= 60 else 0.40), "a share of five seconds holds the run's own start"
     assert flood.slowest_s < 2, "half a second on a machine that does nothing else"
     home.shut_down()
 
