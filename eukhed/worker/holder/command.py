@@ -15,8 +15,7 @@ import termios
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eukhed.worker.holder.main import Plan
-    from eukhed.worker.holder.place import Place
+    from eukhed.worker.holder.place import Place, Plan
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126

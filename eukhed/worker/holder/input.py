@@ -11,9 +11,9 @@ import termios
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eukhed.worker.holder.main import Plan
     from eukhed.worker.holder.outputs import Outputs
     from eukhed.worker.holder.peers import Peer
+    from eukhed.worker.holder.place import Plan
 
 WINDOW = 256 << 10  # a worker that keeps to its own bound, a quarter of this, never meets it
 

@@ -25,9 +25,7 @@ from eukhed.worker.holder.streams import NO_ROOM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    Plan = dict[str, Any]  # HolderPlan's fields by name, and the numbers of our descriptors
+    from eukhed.worker.holder.place import Plan
 
 SET_CHILD_SUBREAPER = 36
 STOP_LOOK_MS = 20

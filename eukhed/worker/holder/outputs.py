@@ -18,8 +18,7 @@ from eukhed.worker.holder.streams import Stream, Streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eukhed.worker.holder.main import Plan
-    from eukhed.worker.holder.place import Place
+    from eukhed.worker.holder.place import Place, Plan
 
 READ = 64 << 10
 READS = 64  # reads in one turn of the loop; then input and peers have theirs

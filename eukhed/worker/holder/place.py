@@ -7,6 +7,9 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
+
+    Plan = dict[str, Any]  # HolderPlan's fields by name, and the numbers of the holder's descriptors
 
 
 def as_json(value: object) -> str:
