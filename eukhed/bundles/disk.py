@@ -13,6 +13,7 @@ from typing import Final
 
 from eukhed.bundles.layout_law import NO_VERSION, stage_name
 from eukhed.errors import DiskFull, FileTrouble, TooLarge
+from eukhed.host.files import keep_name
 from eukhed.host.seam import File, Files, Flusher, Modes
 
 Notice = Callable[[str], None]  # told in one line what was skipped
@@ -130,6 +131,7 @@ def make_directories(files: Files, path: str) -> None:
 
 def _make_missing(files: Files, path: str, readable: Callable[[str], bool]) -> None:
     if files.stat(path) is not None:
+        keep_name(files, path)
         return
     parent = os.path.dirname(path)
     _make_missing(files, parent, readable)

@@ -363,10 +363,10 @@ class BundleStore:
             raise UnsafeFilesystem(f"{told}; mint on a local disk", filesystem=kind, path=there)
 
     def _open_lock(self, place: str) -> File:
-        """Made once and never replaced: a lock on a file that was is no lock."""
+        """Made once and never replaced: a lock on a file that was is no lock. Who makes it keeps the names above."""
         path = os.path.join(place, LOCK)
         try:
-            return self._files.open(path, write=True, create=True)
+            return self._files.open(path, write=True)
         except FileNotFoundError:
             disk.make_directories(self._files, place)
             return self._files.open(path, write=True, create=True)

@@ -15,6 +15,7 @@ from eukhed import environment
 from eukhed.cron.jobs import Job, More
 from eukhed.cron.jsontext import json_text
 from eukhed.errors import FileTrouble, Invalid
+from eukhed.host.files import keep_name
 from eukhed.host.seam import Files
 
 MEMBER: Final = "run"
@@ -183,6 +184,7 @@ def _content(files: Files, path: str) -> bytes:
 
 def _make_directories(files: Files, path: str) -> None:
     if files.stat(path) is not None:
+        keep_name(files, path)
         return
     parent = os.path.dirname(path)
     _make_directories(files, parent)

@@ -20,6 +20,7 @@ from eukhed.cron.document import Document, parse
 from eukhed.cron.jobs import Catalog
 from eukhed.cron.jsontext import NotThisShape
 from eukhed.errors import Corrupt, DiskFull, FileTrouble, Locked
+from eukhed.host.files import keep_name
 from eukhed.host.seam import File, Files, Host
 
 T = TypeVar("T")
@@ -183,6 +184,7 @@ class CronStore:
 def _make_directories(files: Files, path: str) -> None:
     """The missing directories of a path, each durable in its parent."""
     if files.stat(path) is not None:
+        keep_name(files, path)
         return
     parent = os.path.dirname(path)
     _make_directories(files, parent)

@@ -253,6 +253,12 @@ def ensure_private_directory(files: Files, path: str, uid: int | None = None) ->
         raise WrongPlace(f"{path} {fault}", next=[["eukhed", "doctor"]], path=path)
 
 
+def keep_name(files: Files, path: str) -> None:
+    """Make durable the name of a directory that is there: whoever made it may have been cut before that."""
+    with suppress(PermissionError):  # what we may not read, none of ours made a name in
+        files.flush_directory(os.path.dirname(path))
+
+
 def keep_names(files: Files, path: str, uid: int) -> None:
     """Make durable what lies in this directory, and the names above it as far as the directories are this user's.
 

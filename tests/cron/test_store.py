@@ -73,7 +73,8 @@ def test_the_first_job_of_a_session_makes_its_directories() -> None:
     create(store_on(files, path))
     assert path in files.data
     flushed = [name for step, name in files.steps if step == "flush_directory"]
-    assert flushed == ["/root", "/root/session-artifacts", "/root/session-artifacts/s1"]
+    above = ["/", "/root", "/root/session-artifacts"]  # the first: who made /root may have been cut before
+    assert flushed == [*above, "/root/session-artifacts/s1"]
 
 
 @pytest.mark.parametrize("step", ["open-write", "append", "flush", "rename"])
