@@ -20,7 +20,10 @@ from eukhed.paths import Places
 from tests.cli.scripted import OnTerminal, environment, eukhed
 from tests.client.daemon import places_in
 
-pytestmark = pytest.mark.real
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.xdist_group("one shop"),
+]  # its tests have one daemon, in their order
 
 
 class Shop:
