@@ -139,13 +139,19 @@ def _is_left(directory: str) -> bool:
 def _remove(directory: str) -> None:
     """Remove a directory of a forkserver, perhaps beside another who does: what is gone is gone.
 
-    One in which a forkserver without a supervisor still plays its rehearsal keeps its lock file, and is swept later.
+    One in which a forkserver without a supervisor still plays its rehearsal keeps its lock file, and is swept later;
+    but its socket goes at once.
     """
     files = SystemFiles()
     try:
-        for below in files.scan(directory):
+        found = sorted(files.scan(directory), key=lambda below: below.kind == "directory")
+        for below in found:
+            path = os.path.join(directory, below.name)
             if below.kind == "directory":
-                remove_tree(files, os.path.join(directory, below.name))
+                remove_tree(files, path)
+            elif below.name != OWNER:
+                with contextlib.suppress(FileNotFoundError):
+                    files.unlink(path)
         remove_tree(files, directory)
     except FileNotFoundError:
         return
