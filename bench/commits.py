@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import uvloop
+from sides import tell
 
 from eukhed.host.clock import SystemClock
 from eukhed.host.files import SystemFile, SystemFiles
@@ -290,12 +291,7 @@ def main() -> None:
         found = measure(place, given.rounds)
     finally:
         shutil.rmtree(place)
-    found["python"] = sys.version.split()[0]
-    text = json.dumps(found, indent=1)
-    print(text)
-    if given.out:
-        with open(given.out, "w", encoding="ascii") as file:
-            file.write(text + "\n")
+    tell(found, given.out)
 
 
 if __name__ == "__main__":

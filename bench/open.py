@@ -19,6 +19,8 @@ import tempfile
 import time
 from typing import Any
 
+from sides import tell
+
 from eukhed.host.files import SystemFiles
 from eukhed.storage.batch import Batch, session_batch
 from eukhed.storage.reading import read
@@ -154,11 +156,7 @@ def main() -> None:
         found = measure(place, given.commits, given.rounds)
     finally:
         shutil.rmtree(place)
-    text = json.dumps(found, indent=1)
-    print(text)
-    if given.out:
-        with open(given.out, "w", encoding="ascii") as file:
-            file.write(text + "\n")
+    tell(found, given.out)
 
 
 if __name__ == "__main__":

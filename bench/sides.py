@@ -41,8 +41,13 @@ def main(says: str | None, rounds: int, measure: Callable[[str, int], dict[str, 
         found = measure(place, given.rounds)
     finally:
         shutil.rmtree(place)
+    tell(found, given.out)
+
+
+def tell(found: dict[str, Any], out: str | None) -> None:
+    """Print a result with the version of Python, and write it to a file."""
     text = json.dumps(found | {"python": sys.version.split()[0]}, indent=1)
     print(text)
-    if given.out:
-        with open(given.out, "w", encoding="ascii") as file:
+    if out:
+        with open(out, "w", encoding="ascii") as file:
             file.write(text + "\n")

@@ -9,13 +9,11 @@ file that it makes. Turns alternate, medians are told; every worker is killed wi
 """
 
 import argparse
-import json
 import os
 import shutil
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ from typing import Any
 
 import uvloop
 from commits import CountedFiles, batch_of, host_of
+from sides import tell
 
 from eukhed.storage.batch import session_batch
 from eukhed.storage.committer import Committer
@@ -159,12 +158,7 @@ def main() -> None:
                 found["ext4_with_a_journal"] = measure(mount, given.workers, given.rounds)
     finally:
         shutil.rmtree(place)
-    found["python"] = sys.version.split()[0]
-    text = json.dumps(found, indent=1)
-    print(text)
-    if given.out:
-        with open(given.out, "w", encoding="ascii") as file:
-            file.write(text + "\n")
+    tell(found, given.out)
 
 
 if __name__ == "__main__":

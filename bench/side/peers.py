@@ -9,13 +9,14 @@ import json
 import os
 import subprocess
 import time
+from abc import ABC, abstractmethod
 
 from side import install, seen
 
 BOOT_S = 30
 
 
-class Peer:
+class Peer(ABC):
     """One peer in a directory of its own."""
 
     name = "?"
@@ -30,17 +31,21 @@ class Peer:
         self.daemons: list[subprocess.Popen[bytes]] = []
         self.log = open(f"{directory}/out", "wb")  # noqa: SIM115 - as long as the peer
 
+    @abstractmethod
     def configure(self, count: int, argv: list[str]) -> None:
-        raise NotImplementedError
+        """Set up so many of this command."""
 
+    @abstractmethod
     def daemon_argv(self) -> list[str]:
-        raise NotImplementedError
+        """What starts the daemon, in the foreground."""
 
+    @abstractmethod
     def status_argv(self) -> list[str]:
-        raise NotImplementedError
+        """What asks it how it is."""
 
+    @abstractmethod
     def stop_argv(self) -> list[str]:
-        raise NotImplementedError
+        """What ends it and its commands."""
 
     def start(self) -> None:
         """Start a daemon beside whatever there is."""
