@@ -13,7 +13,7 @@ from typing import Final
 
 from eukhed.bundles.layout_law import NO_VERSION, stage_name
 from eukhed.errors import DiskFull, FileTrouble, TooLarge
-from eukhed.host.files import keep_name
+from eukhed.host import files as host_files
 from eukhed.host.seam import File, Files, Flusher, Modes
 
 Notice = Callable[[str], None]  # told in one line what was skipped
@@ -124,20 +124,14 @@ def make_directories(files: Files, path: str) -> None:
 
     What is missing above the store is a state root, which is nobody else's to read, or a repository's own.
     """
-    store = os.path.dirname(path)
-    _make_missing(files, os.path.dirname(store), lambda above: os.path.basename(above) == REPOSITORYS)
-    _make_missing(files, path, lambda _: True)
+    above = os.path.dirname(os.path.dirname(path))
 
+    def make(missing: str) -> None:
+        inside = missing.startswith(f"{above}/")
+        readable = inside or os.path.basename(missing) == REPOSITORYS
+        make_directory(files, missing) if readable else files.make_directory(missing)
 
-def _make_missing(files: Files, path: str, readable: Callable[[str], bool]) -> None:
-    if files.stat(path) is not None:
-        keep_name(files, path)
-        return
-    parent = os.path.dirname(path)
-    _make_missing(files, parent, readable)
-    with suppress(FileExistsError):  # another process was faster
-        make_directory(files, path) if readable(path) else files.make_directory(path)
-    files.flush_directory(parent)
+    host_files.make_directories(files, path, make)
 
 
 def put_new(files: Files, directory: str, name: str, data: bytes) -> bool:

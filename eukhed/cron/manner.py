@@ -15,7 +15,7 @@ from eukhed import environment
 from eukhed.cron.jobs import Job, More
 from eukhed.cron.jsontext import json_text
 from eukhed.errors import FileTrouble, Invalid
-from eukhed.host.files import keep_name
+from eukhed.host.files import make_directories
 from eukhed.host.seam import Files
 
 MEMBER: Final = "run"
@@ -132,7 +132,7 @@ def keep_environment(files: Files, jobs_file: str, job: str, env: Mapping[bytes,
     path = environment_path(jobs_file, job)
     data = b"".join(name + b"=" + value + b"\0" for name, value in env.items())
     try:
-        _make_directories(files, os.path.dirname(path))
+        make_directories(files, os.path.dirname(path))
         file = files.open(path, write=True, create=True)
         try:
             file.truncate(0)
@@ -180,14 +180,3 @@ def _content(files: Files, path: str) -> bytes:
     except OSError as error:
         raise FileTrouble(f"{path}: {error.strerror or error}", file=path) from error
     return bytes(data)
-
-
-def _make_directories(files: Files, path: str) -> None:
-    if files.stat(path) is not None:
-        keep_name(files, path)
-        return
-    parent = os.path.dirname(path)
-    _make_directories(files, parent)
-    with suppress(FileExistsError):
-        files.make_directory(path)
-    files.flush_directory(parent)

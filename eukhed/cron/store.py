@@ -20,7 +20,7 @@ from eukhed.cron.document import Document, parse
 from eukhed.cron.jobs import Catalog
 from eukhed.cron.jsontext import NotThisShape
 from eukhed.errors import Corrupt, DiskFull, FileTrouble, Locked
-from eukhed.host.files import keep_name
+from eukhed.host.files import make_directories
 from eukhed.host.seam import File, Files, Host
 
 T = TypeVar("T")
@@ -101,9 +101,9 @@ class CronStore:
 
     def _open_lock(self) -> File:
         try:
-            return self._files.open(f"{self.path}.lock", write=True, create=True)
+            return self._files.open(f"{self.path}.lock", write=True)
         except FileNotFoundError:  # a file is made with its first job, and so is its directory
-            _make_directories(self._files, os.path.dirname(self.path))
+            make_directories(self._files, os.path.dirname(self.path))
             return self._files.open(f"{self.path}.lock", write=True, create=True)
 
     def _rewrite(self, change: Change[T]) -> T:
@@ -179,18 +179,6 @@ class CronStore:
             file.flush()
         finally:
             file.close()
-
-
-def _make_directories(files: Files, path: str) -> None:
-    """The missing directories of a path, each durable in its parent."""
-    if files.stat(path) is not None:
-        keep_name(files, path)
-        return
-    parent = os.path.dirname(path)
-    _make_directories(files, parent)
-    with suppress(FileExistsError):  # another process was faster
-        files.make_directory(path)
-    files.flush_directory(parent)
 
 
 def _trouble(path: str, error: OSError) -> DiskFull | FileTrouble:

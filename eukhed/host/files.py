@@ -14,7 +14,7 @@ import fcntl
 import os
 import stat as modes
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -253,10 +253,21 @@ def ensure_private_directory(files: Files, path: str, uid: int | None = None) ->
         raise WrongPlace(f"{path} {fault}", next=[["eukhed", "doctor"]], path=path)
 
 
-def keep_name(files: Files, path: str) -> None:
-    """Make durable the name of a directory that is there: whoever made it may have been cut before that."""
-    with suppress(PermissionError):  # what we may not read, none of ours made a name in
-        files.flush_directory(os.path.dirname(path))
+def make_directories(files: Files, path: str, make: Callable[[str], None] | None = None) -> None:
+    """Make this directory and those above it that are missing, by `make`; each is durable before one in it is made.
+
+    One that is there may have been made by a process that was cut before it flushed the name: it is flushed now.
+    OSError: as the system says.
+    """
+    parent = os.path.dirname(path)
+    if files.stat(path) is not None:
+        with suppress(PermissionError):  # what we may not read, none of ours made a name in
+            files.flush_directory(parent)
+        return
+    make_directories(files, parent, make)
+    with suppress(FileExistsError):  # another process was faster
+        (make or files.make_directory)(path)
+    files.flush_directory(parent)
 
 
 def keep_names(files: Files, path: str, uid: int) -> None:

@@ -4,16 +4,16 @@ Its values are nowhere else on the disk.
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 from eukhed.errors import Broken
+from eukhed.host.files import make_directories
 from eukhed.host.seam import Files
 from eukhed.wire.codec import decode, encode
 
 
 def keep(files: Files, directory: str, env: Mapping[bytes, bytes]) -> None:
     """Write the file and flush it; the directory of the run is made."""
-    _make(files, directory)
+    make_directories(files, directory)
     data = encode([[name, value] for name, value in env.items()])
     file = files.open(path_in(directory), write=True, create=True)
     try:
@@ -47,15 +47,3 @@ def forget(files: Files, directory: str) -> None:
 
 def path_in(directory: str) -> str:
     return f"{directory}/environment"
-
-
-def _make(files: Files, directory: str) -> None:
-    """The run's directory and those above it, as far as they are missing; each entry is flushed."""
-    missing = []
-    while files.stat(directory) is None:
-        missing.append(directory)
-        directory = directory.rpartition("/")[0]
-    for path in reversed(missing):
-        with suppress(FileExistsError):  # the session's own directory: its first runs race to make it
-            files.make_directory(path)
-        files.flush_directory(path.rpartition("/")[0])

@@ -217,7 +217,7 @@ def steps() -> int:
 def test_memory_append_only_after_a_power_loss_at_every_step() -> None:
     """memory_append_only: what was told as remembered is there, whole, with the seed; of the rest at most one, cut."""
     images = 0
-    assert steps() == 14
+    assert steps() == 12
     for crash_at in range(steps() + 1):
         files, store = begun()
         files.crash_at, acked = crash_at, []

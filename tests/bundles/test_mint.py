@@ -99,7 +99,7 @@ def test_mint_claim_before_bundle_after_a_power_loss_at_every_step(second: bool,
     """mint_claim_before_bundle, mint_linear: whatever names and data reached the disk."""
     seen: Counter[str] = Counter()
     steps = steps_of(second=second)
-    assert steps == (31 if second else 40)
+    assert steps == (31 if second else 39)
     for crash_at in range(steps + 1):
         files = machine()
         parent = begin(files, second=second)
