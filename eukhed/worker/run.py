@@ -20,12 +20,13 @@ from eukhed.storage.records import Outcome
 from eukhed.worker import joined, run_environment, run_facts, tries, turn_facts
 from eukhed.worker.bench import Bench
 from eukhed.worker.holding import Ended, Holder, NotStarted, Started
-from eukhed.worker.output import Gap, gaps_within, last_lines, lines_before
+from eukhed.worker.output import Gap, gaps_within
 from eukhed.worker.patience import Patience
 from eukhed.worker.queue_law import Waits
 from eukhed.worker.run_facts import Wish
 from eukhed.worker.run_plan import plan_of
-from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
+from eukhed.worker.segments import STREAMS, Segments, Stream
+from eukhed.worker.shown import Shown
 from eukhed.worker.transcript import Told, Transcript
 from eukhed.worker.waiting import Waiting
 from eukhed.worker.work import Item, WorkKind
@@ -34,22 +35,15 @@ EARLY_MAX: Final = 64  # pieces of input for a run whose holder is being found
 LOG: Final = logging.getLogger("eukhed.worker.run")
 
 
-class LiveRun:
+class LiveRun(Shown):
     """One run, and the task that lives it."""
 
     def __init__(self, bench: Bench, number: int, wish: Wish | None) -> None:
-        self.id = number
-        self.viewers = 0
-        self.notices: list[dict[str, Any]] = []
-        self.segments = Segments({"out": 0, "err": 0})
-        self._bench = bench
-        self._session = bench.session
+        super().__init__(bench, number)
         self._wish = wish
         self._holder: Holder | None = None
         self._early: list[tuple[bytes, bool]] = []
         self._gaps: Sequence[Gap] = ()  # of one that ended while nobody followed it
-        self._begun = anyio.Event()  # executed, or known that it never will be
-        self._over = anyio.Event()
         self._stopped_by: tuple[str, str] | None = None  # who, and by which signal
         self._waiting = Waiting(bench, number)
         self._patience = Patience(bench.host.clock, number, self.notices)
@@ -61,19 +55,6 @@ class LiveRun:
 
     # what others ask
 
-    def told(self) -> dict[str, Any]:
-        """The run as lists show it."""
-        return self._session.row(self.id)
-
-    def outcome(self) -> dict[str, Any]:
-        """How it ended."""
-        row = self.told()
-        told = {key: row[key] for key in ("state", "exit", "signal", "error", "stopped_by")}
-        return {key: value for key, value in told.items() if value is not None}
-
-    def output_path(self, stream: Stream) -> str:
-        return self._session.output_path(self.id, stream)
-
     def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]:
         """What the cap took of these bytes."""
         return gaps_within(self._all_dropped(), stream, start, end)
@@ -81,22 +62,10 @@ class LiveRun:
     def _all_dropped(self) -> Sequence[Gap]:
         return self._gaps if self._holder is None else self._holder.dropped()
 
-    async def entered_order(self, after: Mapping[Stream, int], until: Mapping[Stream, int]) -> list[Segment]:
-        """In which order the streams grew between these offsets."""
-        return await self._session.order(self.id, after, until)
-
     def look(self) -> None:
         """Let the holder look at its cap now."""
         if self._holder is not None:
             self._holder.look()
-
-    async def lines_before(self, offsets: Mapping[Stream, int]) -> int | None:
-        """How many lines end before these offsets; None when that is too much to count."""
-        return await lines_before(self._bench.host, self.output_path, offsets)
-
-    async def last_lines(self, count: int) -> dict[Stream, int]:
-        """From where the last so many lines of each stream begin."""
-        return await last_lines(self._bench.host, self.output_path, self.segments.sizes, count)
 
     async def begun(self) -> None:
         """Return when the command was executed, or will not be; at once while the run waits for others."""
@@ -106,14 +75,6 @@ class LiveRun:
     async def started(self) -> None:
         """Return when the command was executed, or will not be, however long the run waits for others."""
         await self._begun.wait()
-
-    async def over(self) -> None:
-        """Return when the run is over and that is durable."""
-        await self._over.wait()
-
-    async def settled(self) -> None:
-        """The same, for a view that has shown all output."""
-        await self._over.wait()
 
     def give(self, data: bytes, *, eof: bool, refused: Callable[[], None]) -> None:
         """Bytes for the command's input, in order; `refused` when it does not read and no more is held."""

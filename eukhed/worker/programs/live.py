@@ -23,7 +23,7 @@ from eukhed.storage.records import Running, Task, Terminal
 from eukhed.storage.runs import BUNDLE
 from eukhed.worker import run_environment, tries
 from eukhed.worker.bench import Bench
-from eukhed.worker.output import Gap, last_lines, lines_before
+from eukhed.worker.output import Gap
 from eukhed.worker.patience import Patience
 from eukhed.worker.programs import engine_law, pinned
 from eukhed.worker.programs.attempt import Attempt, Outcome
@@ -34,74 +34,34 @@ from eukhed.worker.programs.outlet import Outlet
 from eukhed.worker.programs.programs import Programs
 from eukhed.worker.programs.questions import Questions
 from eukhed.worker.programs.wish import Wish, cwd_of, fuel_of, pin_of
-from eukhed.worker.segments import STREAMS, Segment, Segments, Stream
-from eukhed.worker.session import Session
+from eukhed.worker.segments import STREAMS, Segments, Stream
+from eukhed.worker.shown import Shown
 
 INCOMPLETE: Final = 2
 LOG: Final = logging.getLogger("eukhed.worker.bundles")
 
 
-class LiveBundle:
+class LiveBundle(Shown):
     """One run, and the task that lives it."""
 
     def __init__(self, bench: Bench, number: int) -> None:
-        self.id = number
-        self.viewers = 0
-        self.notices: list[dict[str, Any]] = []
-        self.segments = Segments({"out": 0, "err": 0})
+        super().__init__(bench, number)
         self.queued = False
-        self._bench = bench
-        self._session: Session = bench.session
         self._patience = Patience(bench.host.clock, number, self.notices)
         self._journal = Journal(bench.session, number, self._patience)
         self._questions = Questions(bench.work, number, f"{bench.session.name}/{number}")
-        self._begun = anyio.Event()
-        self._over = anyio.Event()
         self._stopped_by: tuple[str, str] | None = None
         self._scope = anyio.CancelScope()
 
     # what others ask
 
-    def told(self) -> dict[str, Any]:
-        """The run as lists show it."""
-        return self._session.row(self.id)
-
-    def outcome(self) -> dict[str, Any]:
-        """How it ended."""
-        row = self.told()
-        told = {key: row[key] for key in ("state", "exit", "signal", "error", "stopped_by")}
-        return {key: value for key, value in told.items() if value is not None}
-
-    def output_path(self, stream: Stream) -> str:
-        return self._session.output_path(self.id, stream)
-
     def dropped(self, stream: Stream, start: int, end: int) -> list[Gap]:  # noqa: ARG002 - nothing is dropped
         """Nothing of it is."""
         return []
 
-    async def entered_order(self, after: Mapping[Stream, int], until: Mapping[Stream, int]) -> list[Segment]:
-        """In which order the streams grew between these offsets."""
-        return await self._session.order(self.id, after, until)
-
-    async def lines_before(self, offsets: Mapping[Stream, int]) -> int | None:
-        """How many lines end before these offsets."""
-        return await lines_before(self._bench.host, self.output_path, offsets)
-
-    async def last_lines(self, count: int) -> dict[Stream, int]:
-        """From where the last so many lines of each stream begin."""
-        return await last_lines(self._bench.host, self.output_path, self.segments.sizes, count)
-
     async def begun(self) -> None:
         """Return when it was begun."""
         await self._begun.wait()
-
-    async def over(self) -> None:
-        """Return when the run is over and that is durable."""
-        await self._over.wait()
-
-    async def settled(self) -> None:
-        """The same, for a view that has shown all output."""
-        await self._over.wait()
 
     def give(self, data: bytes, *, eof: bool, refused: Callable[[], None]) -> None:  # noqa: ARG002 - it has no stdin
         """It reads no input but the one that it was submitted with."""
