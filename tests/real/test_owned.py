@@ -12,7 +12,7 @@ from eukhed.client import Client, connect, connect_async
 from eukhed.errors import Exists
 from eukhed.paths import Places, places
 from eukhed.timing import Timing
-from tests.real.home import Home, scratch_home, until
+from tests.real.home import Home, gone, scratch_home, until
 
 SCALE = 0.1
 GRACE_S = Timing(SCALE).owned_worker_ms / 1000
@@ -90,6 +90,7 @@ def test_after_an_adoption_the_owner_has_the_time_of_a_relaunch(home: Home, at: 
     assert (row["pid"], row["owner"], row["owner_here"]) == (worker, client.owner, False)
     until(lambda: not home.workers(), within_s=60, what="the adopted owned worker to leave")
     assert time.monotonic() - began > ADOPTED_S * 0.8
+    gone(worker)  # one that is told to leave is not listed any more, and still ends its runs
     assert [one["state"] for one in home.json("runs", "--all")] == ["stopped"]
 
 
